@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
 from localllm.base.regular_files import hides_changes
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.protected_paths import Entry, entry_of, identity_of
-from localllm.sandbox.protect.repository import MOST_FOLDERS, all_alternates
 
 _FOLDERS = ("info", "pack")  # of the objects
 _ENDS = (".bitmap", ".rev")
@@ -24,20 +22,17 @@ _GRAPHS = frozenset({"commit-graph", "commit-graphs"})
 
 
 class DerivedGitFiles:
-    """The derived files in the project at `root`, before commands and since. `is_cut`: there were more folders than are
-    looked into."""
+    """The derived files in the project at `root`, before commands and since."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._data = FolderListings(_may_hold_data)
         self._objects = FolderListings(_is_derived)
         self._graphs = FolderListings(_is_no_lock)
-        self.is_cut = False
         self._believed: dict[str, tuple[int, ...]] = {}
 
     def believe(self, folders: Iterable[str]) -> None:
-        """Accept the current ones of the repositories with their data in `folders` (absolute paths); none where the
-        file system hides changes."""
+        """Accept the current ones in `folders` with objects of repositories (absolute paths); none where the file
+        system hides changes."""
         self._believed = {} if hides_changes(self._root) else dict(self._identities(folders))
 
     def new(self, folders: Iterable[str]) -> dict[str, Entry]:
@@ -51,7 +46,7 @@ class DerivedGitFiles:
         return found
 
     def _identities(self, folders: Iterable[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        for objects in self._all_objects(folders):
+        for objects in folders:
             for folder in _FOLDERS:
                 for path in self._files(f"{objects}/{folder}"):
                     with suppress(OSError):
@@ -64,35 +59,6 @@ class DerivedGitFiles:
                 yield from (inner.path for inner in self._graphs.of(entry.path))
             else:
                 yield entry.path
-
-    def _all_objects(self, folders: Iterable[str]) -> Iterator[str]:
-        """Yield the object folders of repositories, of their submodules, and of others in the project that they read
-        the objects of."""
-        seen: set[str] = set()
-        for objects in (f"{data}/objects" for folder in folders for data in self._with_modules(folder)):
-            others: list[str] = []
-            with suppress(OSError, ToolExecutionError):
-                others = [str(target) for _, target in all_alternates(Path(objects))]
-            for one in (objects, *others):
-                if one not in seen and one.startswith(f"{self._root}/"):
-                    seen.add(one)
-                    yield one
-
-    def _with_modules(self, top: str) -> Iterator[str]:
-        """Yield the folder with the data of a repository, and those that may have the data of its submodules."""
-        pending = [top]
-        for folder in pending:
-            if len(pending) > MOST_FOLDERS:
-                self.is_cut = True
-                return
-            yield folder
-            inside = self._data.of(folder)
-            pending += [entry.path for entry in inside if folder != top or folded(entry.name) == "modules"]
-
-
-def _may_hold_data(entry: os.DirEntry[str]) -> bool:
-    """Return whether a folder in the data of a repository may have that of a submodule, at any depth."""
-    return entry.is_dir(follow_symlinks=False) and entry.name not in ("objects", "refs", "logs")
 
 
 def _is_derived(entry: os.DirEntry[str]) -> bool:

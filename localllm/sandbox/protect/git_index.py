@@ -72,13 +72,13 @@ class IndexFiles:
 
     def _is_sound(self, index: Path, settings: Path) -> bool:
         try:
-            content, hash_size = _content(index, _MOST), _hash_size(settings)
+            content, size = _content(index, _MOST), hash_size(settings)
         except FileNotFoundError:
             return True
         except (OSError, ValueError):
             return False
-        known = hash_size, hashlib.sha256(content).digest()
-        if known not in self._sound and not _has_refused_path(content, hash_size):
+        known = size, hashlib.sha256(content).digest()
+        if known not in self._sound and not _has_refused_path(content, size):
             self._sound.add(known)
         return known in self._sound
 
@@ -156,7 +156,7 @@ def settings_of(index: Path) -> Path:
 def names_refused_path(index: Path, settings: Path) -> bool:
     """Return whether an index has an entry that git itself would not create, or cannot be parsed."""
     try:
-        return _has_refused_path(_content(index, _MOST), _hash_size(settings))
+        return _has_refused_path(_content(index, _MOST), hash_size(settings))
     except FileNotFoundError:
         return False
     except (OSError, ValueError):
@@ -170,7 +170,7 @@ def _has_refused_path(content: bytes, hash_size: int) -> bool:
         return True
 
 
-def _hash_size(settings: Path) -> int:
+def hash_size(settings: Path) -> int:
     """Return the bytes of a hash in the repository with this config file. Raises OSError or ValueError."""
     try:
         found = list(parse(_content(settings, _MOST_SETTINGS)))

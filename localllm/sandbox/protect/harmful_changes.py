@@ -24,6 +24,7 @@ from localllm.sandbox.protect.protected_paths import (
 )
 from localllm.sandbox.protect.replaced_objects import is_list_of_refs
 from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
+from localllm.sandbox.protect.stored_objects import is_index_of_pack
 from localllm.sandbox.symlinks import SKIPPED, find_plain
 
 
@@ -155,6 +156,8 @@ def harmless_part_of(path: str, before: Entry | None, after: Entry) -> bytes | N
     """Return what may stay of a file that may stay in part; else None."""
     if is_list_of_refs(path) and stat.S_ISREG(after.mode):
         return after.content  # see ReplacedObjects
+    if is_index_of_pack(path):
+        return after.content  # see StoredObjects
     if not is_unfinished_work(path) or not stat.S_ISREG(after.mode) or after.content is None:
         return None
     return harmless_part(path, (before and before.content) or b"", after.content)

@@ -12,9 +12,11 @@ from pathlib import Path
 import msgspec
 
 from localllm.base.errors import ToolExecutionError
+from localllm.base.folded_names import folded
+from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.git_files import has_head
 from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, identity_of, is_protected, look_at
-from localllm.sandbox.protect.repository import all_alternates, data_folders
+from localllm.sandbox.protect.repository import MOST_FOLDERS, all_alternates, data_folders
 from localllm.sandbox.protect.repository_kinds import Data, RepositoryKinds
 
 _MOST_FOLDERS = 100_000  # more than a git tool waits for, as in the scan for protected names
@@ -37,6 +39,7 @@ class RepositoryData:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._kinds = RepositoryKinds()
+        self._modules = FolderListings(_may_hold_data)
         self.known = KnownData()
 
     def believe(self, reach: Reach, known: Mapping[str, Entry]) -> dict[str, Entry]:
@@ -90,9 +93,27 @@ class RepositoryData:
             return []
         return [f"{folder}/{name}" for name in IN_GIT if "*" not in name]
 
-    def of_git(self, reach: Reach) -> list[str]:
-        """Return the folders with the data of git's repositories, as absolute paths, none within another."""
-        return [data.folder for data in self._data(reach) if data.is_of_git]
+    def objects(self, reach: Reach) -> list[str]:
+        """Return the folders with the objects of git's repositories, of their submodules, and of others in the project
+        that they read the objects of, as absolute paths."""
+        found: dict[str, None] = {}
+        data = (data.folder for data in self._data(reach) if data.is_of_git)
+        for objects in (f"{one}/objects" for folder in data for one in self._with_modules(folder, reach)):
+            found[objects] = None
+            with suppress(OSError, ToolExecutionError):
+                found |= {str(target): None for _, target in all_alternates(Path(objects))}
+        return [folder for folder in found if folder.startswith(f"{self._root}/")]
+
+    def _with_modules(self, top: str, reach: Reach) -> Iterator[str]:
+        """Yield the folder with the data of a repository, and those that may have the data of its submodules."""
+        pending = [top]
+        for folder in pending:
+            if len(pending) > MOST_FOLDERS:
+                reach.is_complete = False
+                return
+            yield folder
+            inside = self._modules.of(folder)
+            pending += [entry.path for entry in inside if folder != top or folded(entry.name) == "modules"]
 
     def _data(self, reach: Reach) -> list[Data]:
         """Return the folders with repository data, the nearest first, none within another. A file created since does
@@ -146,6 +167,11 @@ class RepositoryData:
     def needed_folders(head: str) -> list[str]:
         """Return the folders that a repository with this HEAD has to have."""
         return [f"{head.removesuffix('HEAD')}{name}" for name in _NEEDED]
+
+
+def _may_hold_data(entry: os.DirEntry[str]) -> bool:
+    """Return whether a folder in the data of a repository may have that of a submodule, at any depth."""
+    return entry.is_dir(follow_symlinks=False) and entry.name not in ("objects", "refs", "logs")
 
 
 def _outermost(folders: Collection[str]) -> Iterator[str]:

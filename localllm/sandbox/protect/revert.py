@@ -44,6 +44,7 @@ from localllm.sandbox.protect.put_back import PutBack, must_go, outermost, take_
 from localllm.sandbox.protect.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
+from localllm.sandbox.protect.stored_objects import StoredObjects
 
 _NOTHING = Entry(0, (), b"")
 _Found = TypeVar("_Found")
@@ -95,6 +96,7 @@ class ProtectedFiles:
         self._index_files = IndexFiles(root)
         self._replaced = ReplacedObjects(root)
         self._derived = DerivedGitFiles(root)
+        self._stored = StoredObjects(root)
         self._first: frozenset[str] | None = None
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
@@ -145,7 +147,7 @@ class ProtectedFiles:
                 self._known = self._data.known = record
                 self._index_files = IndexFiles(self._root)
                 self._replaced = ReplacedObjects(self._root)
-                self._derived = DerivedGitFiles(self._root)
+                self._derived, self._stored = DerivedGitFiles(self._root), StoredObjects(self._root)
                 self._is_cut_short = False
                 changed.update(self._put_back(within=Lifetime(self._root, record, lived)))
                 if self._is_cut_short:
@@ -189,7 +191,7 @@ class ProtectedFiles:
         before = self._walk.look(last.before, tops, reach)
         self._see_links(reach, others)
         self._is_overlooked = self._is_cut_short = False
-        self._links_out.is_cut = self._replaced.is_cut = self._derived.is_cut = False
+        self._links_out.is_cut = self._replaced.is_cut = self._stored.is_cut = False
         self._earlier = []
         if self._first is None:
             self._first = frozenset(reach.repositories)
@@ -201,7 +203,8 @@ class ProtectedFiles:
         self._leave_out_what_others_changed(before, [*others, *self._records.of_others()])
         self._index_files.believe(reach)
         self._replaced.believe(reach, before)
-        self._derived.believe(self._data.of_git(reach))
+        for files in (self._derived, self._stored):
+            files.believe(self._data.objects(reach))
         settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
         gone = {path: entry for path, entry in settings.items() if path not in before}
         self._put.leave_out_stuck(before)
@@ -310,7 +313,7 @@ class ProtectedFiles:
     @property
     def is_overlooked(self) -> bool:
         """Whether, since commands began, there were more new folders than there was time to scan."""
-        return self._is_overlooked or self._links_out.is_cut or self._replaced.is_cut or self._derived.is_cut
+        return self._is_overlooked or self._links_out.is_cut or self._replaced.is_cut or self._stored.is_cut
 
     @property
     def is_alone(self) -> bool:
@@ -404,7 +407,8 @@ class ProtectedFiles:
         known, self._failed = self._known, None
         if not is_in_place(self._root):
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=os.strerror(errno.ELOOP))
-        after, reach = self._look_after(self._time_after(most) if within is None else _TIME_AT_START)
+        seconds = self._time_after(most) if within is None else _TIME_AT_START
+        after, reach = self._look_after(seconds)
         after |= self._tried(lambda: self._look_at_new(reach))
         self._is_cut_short = not reach.is_complete
         self._is_overlooked |= self._is_cut_short
@@ -413,13 +417,14 @@ class ProtectedFiles:
         self._links_out.see(reach.links, is_running=True)
         if most is None:
             after |= self._tried(lambda: self._links_out.new(known, is_ours=within is None))
+            after |= self._tried(lambda: self._stored.wrong(self._data.objects(reach), known.begun, seconds))
         take_in_outputs(self._root, known.before, after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
         heads = {path: before for path, (before, _) in broken.items()}
         harmful = HarmfulChanges(self._root, known, heads, within, self._earlier)
         if most is None:
-            self._put.delete(self._tried(lambda: self._derived.new(self._data.of_git(reach))), harmful)
+            self._put.delete(self._tried(lambda: self._derived.new(self._data.objects(reach))), harmful)
         found = {path for path in {*known.before, *after, *broken} if must_go(harmful, path, after.get(path))}
         self._spared = frozenset(filter(is_spared, found))
         found -= self._spared

@@ -1,10 +1,7 @@
 """What a command writes of the files that git derives and believes is removed; git goes on without them."""
 
 import hashlib
-import os
-import struct
 import subprocess
-import zlib
 from pathlib import Path
 
 import pytest
@@ -12,7 +9,6 @@ import pytest
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 NAMES = ("-c", "user.name=a", "-c", "user.email=a@b")
-KINDS = {"commit": 1, "tree": 2, "blob": 3}
 
 
 def git(root: Path, *arguments: str) -> str:
@@ -104,48 +100,6 @@ def test_one_that_was_changed_in_place_goes(root: Path, files: ProtectedFiles) -
     assert "ci.yml" not in shown(root)
     assert files.end() == ()
     assert "ci.yml" in shown(root)
-
-
-def shadow(root: Path, oid: str) -> None:
-    """Add a newer pack with all objects, in which `oid` is an empty tree."""
-    listed = git(root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
-    pack, rows = b"PACK" + struct.pack(">II", 2, len(listed)), list[tuple[bytes, int, int]]()
-    for one, kind, _ in map(str.split, listed):
-        content = subprocess.run(["git", "cat-file", kind, one], cwd=root, check=True, capture_output=True).stdout
-        content = b"" if one == oid else content
-        size = len(content)
-        head = [KINDS[kind] << 4 | size & 15]
-        size >>= 4
-        while size:
-            head[-1] |= 0x80
-            head.append(size & 0x7F)
-            size >>= 7
-        packed = bytes(head) + zlib.compress(content)
-        rows.append((bytes.fromhex(one), zlib.crc32(packed), len(pack)))
-        pack += packed
-    rows.sort()
-    total = hashlib.sha1(pack, usedforsecurity=False).digest()
-    index = b"\xfftOc" + struct.pack(">I", 2)
-    index += b"".join(struct.pack(">I", sum(row[0][0] <= first for row in rows)) for first in range(256))
-    index += b"".join(row[0] for row in rows)
-    index += b"".join(struct.pack(">I", row[at]) for at in (1, 2) for row in rows) + total
-    name = root / f".git/objects/pack/pack-{total.hex()}"
-    name.with_suffix(".pack").write_bytes(pack + total)
-    name.with_suffix(".idx").write_bytes(index + hashlib.sha1(index, usedforsecurity=False).digest())
-    newest = name.with_suffix(".pack").stat().st_mtime + 10
-    os.utime(name.with_suffix(".pack"), (newest, newest))
-
-
-def test_a_push_sends_no_more_than_what_is_shown(root: Path, files: ProtectedFiles) -> None:
-    files.begin()
-    whole, _ = commit_with_workflow(root)
-    git(root, "repack", "-adbq")
-    shadow(root, git(root, "rev-parse", f"{whole}:.github"))
-    assert "ci.yml" not in shown(root)
-    assert files.end() == ()
-    pushed = subprocess.run(["git", "push", "-q"], cwd=root, check=False, capture_output=True)
-    assert pushed.returncode
-    assert "ci.yml" not in git(root.parent / "remote.git", "ls-tree", "-r", "--name-only", "main")
 
 
 def derived(root: Path) -> set[str]:

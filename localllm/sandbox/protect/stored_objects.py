@@ -1,0 +1,198 @@
+"""Check the objects that a command has stored in repositories: git reads them without a look at whether they are what
+their names say.
+
+The name of an object is the hash of its content. With two files that have changed places, or an index of a pack with
+other offsets, `git log` and `git diff` show something else than what a push sends. Objects in a pack are named by its
+index only: that is made anew by git, away from the project, and compared.
+"""
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.paths import find_program
+from localllm.base.regular_files import NO_LINK, READ, opened
+from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.git_index import hash_size
+from localllm.sandbox.protect.protected_paths import Entry, identity_of
+
+_FOLDER = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
+_FILE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}", re.IGNORECASE)
+_PACK, _INDEX = ".pack", ".idx"
+_PIECE = 1 << 18
+_MOST_INDEX = 200_000_000  # bytes of the index of a pack
+_MOST_SOUND = 300_000
+_MOST_MEMORY = "1g"  # that git may take at one time for an object
+
+_NO_REVERSE = ("-c", "pack.writeReverseIndex=false")
+_OF_MACHINE = re.compile(rb"(?i)creat|writ|alloc|memory|thread|no space")
+"""What git says where the machine, not the pack, is the cause."""
+
+_Identity = tuple[int, ...]
+
+
+def is_index_of_pack(path: str) -> bool:
+    """Return whether the path is that of the index of a pack."""
+    return path.endswith(_INDEX) and path.rpartition("/")[0].endswith("/objects/pack")
+
+
+class StoredObjects:
+    """The objects of the repositories in the project at `root`. `is_cut`: not all new ones could be read."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._folders = FolderListings(_may_be_stored)
+        self._sound: set[tuple[_Identity, _Identity | str]] = set()
+        self._known: dict[str, int] = {}
+        self._has_believed = False
+        self.is_cut = False
+
+    def believe(self, folders: Iterable[str]) -> None:
+        """Note the current folders of objects: in one that is moved there later, all counts as new."""
+        self._has_believed = True
+        self._known = {inner.path: inner.inode() for objects in folders for inner in self._folders.of(objects)}
+
+    def wrong(self, folders: Iterable[str], since: int, seconds: float) -> dict[str, Entry]:
+        """Return the files stored since a time (ns) that are not what their names say, by path below the root: of the
+        index of a pack, what it should contain."""
+        deadline = time.monotonic() + seconds
+        if len(self._sound) > _MOST_SOUND:
+            self._sound.clear()
+        start = len(str(self._root)) + 1
+        found: dict[str, Entry] = {}
+        loose: list[tuple[str, os.stat_result]] = []
+        for objects in folders:
+            for folder in self._folders.of(objects):
+                is_moved = self._has_believed and self._known.get(folder.path) != folder.inode()
+                since_when = 0 if is_moved else since
+                if folder.name == "pack":
+                    for path, about, content in self._packs(folder.path, since_when, deadline):
+                        found[path[start:]] = Entry(about.st_mode, identity_of(about), content)
+                else:
+                    loose += self._new(folder.path, since_when)
+        for path, about in sorted(loose, key=lambda one: one[1].st_size):
+            is_sound = _is_sound(_name(path), path, deadline)
+            if is_sound is None:
+                self.is_cut = True
+            elif is_sound:
+                self._sound.add((identity_of(about), _name(path)))
+            else:
+                found[path[start:]] = Entry(about.st_mode, identity_of(about), None)
+        return found
+
+    def _new(self, folder: str, since: int) -> Iterator[tuple[str, os.stat_result]]:
+        stat_of = os.lstat
+        for entry in self._folders.of(folder):  # often thousands, after every command
+            try:
+                about = stat_of(entry.path)
+            except OSError:
+                continue  # deleted meanwhile
+            if about.st_ctime_ns >= since and (identity_of(about), _name(entry.path)) not in self._sound:
+                yield entry.path, about
+
+    def _packs(self, folder: str, since: int, deadline: float) -> Iterator[tuple[str, os.stat_result, bytes | None]]:
+        """Yield the indexes of packs that are wrong, with what they should contain; None if the pack is broken."""
+        for entry in self._folders.of(folder):
+            if not entry.name.endswith(_INDEX):
+                continue
+            pack = entry.path.removesuffix(_INDEX) + _PACK
+            with suppress(FileNotFoundError):  # git passes over an index without its pack
+                both = about, of_pack = os.lstat(entry.path), os.lstat(pack)
+                identity = (identity_of(about), identity_of(of_pack))
+                if max(one.st_ctime_ns for one in both) < since or identity in self._sound:
+                    continue
+                try:
+                    now = _read(entry.path)
+                    content = self._index_of(pack, now, deadline)
+                except (OSError, subprocess.SubprocessError, ValueError):
+                    self.is_cut = True
+                    continue
+                if content == now:
+                    self._sound.add(identity)
+                else:
+                    yield entry.path, about, content
+
+    def _index_of(self, pack: str, now: bytes, deadline: float) -> bytes | None:
+        """Return the index that git makes of a pack, of the same version as the one it has `now`; None if the pack is
+        broken. Raises OSError, SubprocessError or ValueError if git cannot be asked."""
+        git = find_program("git", self._root)
+        seconds = deadline - time.monotonic()
+        if git is None or seconds <= 0:
+            raise ValueError(pack)
+        options = [] if now.startswith(b"\xfftOc") else ["--index-version=1"]
+        if hash_size(Path(pack).parents[2] / "config") == 32:
+            options.append("--object-format=sha256")
+        with tempfile.TemporaryDirectory() as folder, opened(os.open(pack, READ | NO_LINK)) as file:
+            made = Path(folder) / "index"
+            done = subprocess.run(
+                [git, *_NO_REVERSE, "index-pack", *options, "-o", str(made), f"/dev/fd/{file.fileno()}"],
+                cwd=folder,
+                env=_environment(folder),
+                pass_fds=[file.fileno()],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=seconds,
+                check=False,
+            )
+            if done.returncode < 0 or _OF_MACHINE.search(done.stderr):
+                raise ValueError(pack)
+            return _read(str(made)) if not done.returncode else None
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Return the variables for a git that finds no repository and no settings."""
+    return {
+        "PATH": os.defpath,
+        "HOME": folder,
+        "GIT_CEILING_DIRECTORIES": os.path.dirname(folder),  # noqa: PTH120 - a string
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ALLOC_LIMIT": _MOST_MEMORY,
+        "LC_ALL": "C",
+    }
+
+
+def _name(path: str) -> str:
+    """Return the name of the object in this file."""
+    return "".join(path.rsplit("/", 2)[1:]).lower()
+
+
+def _is_sound(name: str, path: str, deadline: float) -> bool | None:
+    """Return whether a file of one object has the content that its name stands for; None if there is no time left to
+    read it."""
+    content = hashlib.new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
+    unpack = zlib.decompressobj()
+    try:
+        with opened(os.open(path, READ | NO_LINK)) as file:
+            packed = file.read(_PIECE)
+            while packed and not unpack.eof:
+                if time.monotonic() > deadline:
+                    return None
+                content.update(unpack.decompress(packed, _PIECE))
+                packed = unpack.unconsumed_tail or file.read(_PIECE)
+    except FileNotFoundError:
+        return True
+    except (OSError, zlib.error):
+        return False
+    return unpack.eof and content.hexdigest() == name
+
+
+def _read(path: str) -> bytes:
+    with opened(os.open(path, READ | NO_LINK)) as file:
+        content = file.read(_MOST_INDEX + 1)
+    if len(content) > _MOST_INDEX:
+        raise ValueError(path)
+    return content
+
+
+def _may_be_stored(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry of the objects is an object, the index of a pack, or a folder of them."""
+    if entry.is_dir(follow_symlinks=False):
+        return entry.name == "pack" or bool(_FOLDER.fullmatch(entry.name))
+    return entry.name.endswith(_INDEX) or bool(_FILE.fullmatch(entry.name))

@@ -1,0 +1,200 @@
+"""An object that a command has stored under another one's name is not believed; what git itself stores stays."""
+
+import hashlib
+import os
+import struct
+import subprocess
+import time
+import zlib
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect import stored_objects
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+NAMES = ("-c", "user.name=a", "-c", "user.email=a@b")
+KINDS = {"commit": 1, "tree": 2, "blob": 3}
+
+
+def git(root: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *NAMES, *arguments], cwd=root, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+@pytest.fixture(params=["sha1", "sha256"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    root = (tmp_path / "project").resolve()
+    git(tmp_path, "init", "-q", f"--object-format={request.param}", str(root))
+    write(root, "README", "one")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "one")
+    return root
+
+
+@pytest.fixture
+def files(root: Path, tmp_path: Path) -> ProtectedFiles:
+    return ProtectedFiles(root, tmp_path / "quarantine", coarse=0)
+
+
+def write(root: Path, name: str, text: str) -> None:
+    (root / name).parent.mkdir(parents=True, exist_ok=True)
+    (root / name).write_text(text)
+
+
+def object_file(root: Path, name: str) -> Path:
+    oid = git(root, "rev-parse", f"HEAD:{name}")
+    return root / ".git/objects" / oid[:2] / oid[2:]
+
+
+def swap(first: Path, second: Path) -> None:
+    contents = first.read_bytes(), second.read_bytes()
+    for file, content in zip((second, first), contents, strict=True):
+        file.chmod(0o600)
+        file.write_bytes(content)
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+def test_objects_that_have_changed_places_go(root: Path, files: ProtectedFiles, is_old: bool) -> None:
+    if not is_old:
+        files.begin()
+    write(root, "ci/build.yml", "evil")
+    write(root, "doc/example.yml", "harmless")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    if is_old:
+        files.begin()
+    objects = object_file(root, "ci"), object_file(root, "doc")
+    swap(*objects)
+    assert git(root, "ls-tree", "--name-only", "HEAD", "ci/") == "ci/example.yml"
+    assert files.end() == tuple(sorted(str(one.relative_to(root)) for one in objects))
+    with pytest.raises(subprocess.CalledProcessError):
+        git(root, "ls-tree", "-r", "HEAD")
+
+
+def test_one_that_is_moved_there_in_a_folder_goes_whatever_its_times(root: Path, files: ProtectedFiles) -> None:
+    write(root, "other", "harmless")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    readme, other = object_file(root, "README"), object_file(root, "other")
+    ready = root / "ready" / readme.name
+    write(root, str(ready.relative_to(root)), "")
+    ready.write_bytes(other.read_bytes())
+    time.sleep(0.01)
+    files.begin()
+    readme.parent.rename(root / "away")
+    ready.parent.rename(readme.parent)
+    assert git(root, "show", "HEAD:README") == "harmless"
+    assert files.end() == (str(readme.relative_to(root)),)
+
+
+def test_what_is_no_object_at_all_goes(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    for number, content in enumerate((b"", b"x", zlib.compress(b"blob 1\0a") + b"x", zlib.compress(b"blob 1\0a")[:-1])):
+        file = root / f".git/objects/00/{number:038}"
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(content)
+    assert len(files.end()) == 4
+
+
+def shadow(root: Path, oid: str) -> None:
+    """Add a newer pack with all objects, in which `oid` is an empty tree."""
+    listed = git(root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
+    pack, rows = b"PACK" + struct.pack(">II", 2, len(listed)), list[tuple[bytes, int, int]]()
+    for one, kind, _ in map(str.split, listed):
+        content = subprocess.run(["git", "cat-file", kind, one], cwd=root, check=True, capture_output=True).stdout
+        content = b"" if one == oid else content
+        size = len(content)
+        head = [KINDS[kind] << 4 | size & 15]
+        size >>= 4
+        while size:
+            head[-1] |= 0x80
+            head.append(size & 0x7F)
+            size >>= 7
+        packed = bytes(head) + zlib.compress(content)
+        rows.append((bytes.fromhex(one), zlib.crc32(packed), len(pack)))
+        pack += packed
+    rows.sort()
+    total = hashlib.sha1(pack, usedforsecurity=False).digest()
+    index = b"\xfftOc" + struct.pack(">I", 2)
+    index += b"".join(struct.pack(">I", sum(row[0][0] <= first for row in rows)) for first in range(256))
+    index += b"".join(row[0] for row in rows)
+    index += b"".join(struct.pack(">I", row[at]) for at in (1, 2) for row in rows) + total
+    name = root / f".git/objects/pack/pack-{total.hex()}"
+    name.with_suffix(".pack").write_bytes(pack + total)
+    name.with_suffix(".idx").write_bytes(index + hashlib.sha1(index, usedforsecurity=False).digest())
+    newest = name.with_suffix(".pack").stat().st_mtime + 10
+    os.utime(name.with_suffix(".pack"), (newest, newest))
+
+
+def test_an_index_of_a_pack_is_made_as_the_pack_is(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    write(root, "ci/build.yml", "evil")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    git(root, "repack", "-adq")
+    if len(git(root, "rev-parse", "HEAD")) == 64:
+        (index,) = (root / ".git/objects/pack").glob("*.idx")
+        good = index.read_bytes()
+        spoil(index)
+    else:
+        shadow(root, git(root, "rev-parse", "HEAD:ci"))
+        assert git(root, "ls-tree", "-r", "--name-only", "HEAD") == "README"
+        index, good = max((root / ".git/objects/pack").glob("*.idx"), key=lambda one: one.stat().st_ctime_ns), b""
+    assert files.end() == (str(index.relative_to(root)),)
+    assert git(root, "ls-tree", "-r", "--name-only", "HEAD").split() == ["README", "ci/build.yml"]
+    assert not good or index.read_bytes() == good
+    git(root, "fsck", "--strict")
+    files.begin()
+    assert files.end() == ()
+
+
+def spoil(index: Path) -> None:
+    content = bytearray(index.read_bytes())
+    content[-70] ^= 1
+    index.chmod(0o600)
+    index.write_bytes(content)
+
+
+def test_the_index_of_a_broken_pack_goes(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    git(root, "repack", "-adq")
+    (pack,) = (root / ".git/objects/pack").glob("*.pack")
+    pack.chmod(0o600)
+    pack.write_bytes(pack.read_bytes()[:-1] + b"x")
+    assert files.end() == (str(pack.with_suffix(".idx").relative_to(root)),)
+
+
+def test_what_git_stores_stays(root: Path, files: ProtectedFiles) -> None:
+    for version in ("1", "2"):
+        files.begin()
+        for number in range(40):
+            write(root, f"src/{version}-{number}", "x" * number * 10_000)
+        git(root, "add", ".")
+        git(root, "commit", "-q", "-m", version)
+        git(root, "tag", "-m", "x", f"v{version}")
+        assert files.end() == ()
+        files.begin()
+        git(root, "-c", f"pack.indexVersion={version}", "repack", "-dq")
+        if len(git(root, "rev-parse", "HEAD")) == 40:
+            git(root, "clone", "-q", ".", f"copy{version}")
+            git(root, "clone", "-q", "--bare", ".", f"bare{version}")
+        assert files.end() == ()
+        assert not files.is_overlooked
+    git(root, "fsck", "--strict")
+
+
+def no_program(*_: object) -> None:
+    """There is no git."""
+
+
+def test_what_cannot_be_read_in_time_stays_and_is_said(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.begin()
+    git(root, "repack", "-adq")
+    (pack,) = (root / ".git/objects/pack").glob("*.pack")
+    monkeypatch.setattr(stored_objects, "find_program", no_program)
+    assert files.end() == ()
+    assert files.is_overlooked
+    assert pack.with_suffix(".idx").exists()
