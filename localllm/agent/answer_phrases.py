@@ -18,6 +18,15 @@ _PASSED = (
     r"|ed)?|(?:is|are) green)\b|\btests? suites? (?:is|are) green|\b(?:all|every)(?: \w+){0,4} (?:pass(?:es|ed)?"
     r"|passing)\b(?= now|\W*$)|\bpass(?:es|ed|ing)? all (?:\w+ ){0,2}tests?\b"
 )
+_ALL_BUT = (
+    r"(?i)\b(?:all|every|tests?)\b[^.\n]{0,60}\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b[^.\n]{0,20}?"
+    r"\b(?:(?:except|apart from|other than|but for)\b(?! (?:that|this)\b|(?: for)?(?: the)?(?: \w+)? skip)"
+    r"|but (?:(?:one|two|three|\d+)\b|[`'\"]?test_))"
+    r"|\ball (?:\w+ )?(?:tests? )?(?:but|except|apart from|other than)\b[^.\n]{0,60}\b(?:pass(?:es|ed)?|succeed)\b"
+    r"|\bno (?:\w+ )?tests? (?:pass(?:es|ed)?|succeed(?:s|ed)?)\b"
+    r"|(?:以外|を除[いき])[^。\n]{0,20}(?:成功し|合格し|パスし|通[りっ過])"
+)
+"""Matches that not all tests pass."""
 _SOME_OF = r"(?i)\b(\d+) ?(?:of|out of|/) ?(?:the )?(\d+)\b"
 _PASSED_JA = (
     r"テスト[^。\n]{0,16}(?:成功|合格|パス|通過)(?:し(?:ました|ています|ている|た)|する?(?:こと|の)を確認|です)"
@@ -186,6 +195,7 @@ def says_tests_pass(answer: str) -> bool:
     return any(
         (re.search(_PASSED, said) or search_ja(_PASSED_JA, said))
         and not re.search(_NOT_SAID, said)
+        and not re.search(_ALL_BUT, said)
         and not any(some != all_of_them for some, all_of_them in re.findall(_SOME_OF, said))
         for said in sentences_in(answer)
     )
@@ -283,7 +293,7 @@ def says_reverted(answer: str) -> bool:
 def admits_failing_tests(answer: str) -> bool:
     """Return whether it says that tests currently fail."""
     said = [one for one in sentences_in(answer) if not re.search(_FIXED_TEST, one)]
-    if any(re.search(_OLD_FAILURE, re.sub(_NO_FAILURE, " ", one)) for one in said):
+    if any(re.search(_OLD_FAILURE, re.sub(_NO_FAILURE, " ", one)) or re.search(_ALL_BUT, one) for one in said):
         return True
     if says_tests_pass(answer):
         return False

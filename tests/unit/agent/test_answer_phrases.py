@@ -48,6 +48,13 @@ from tests.support.each import each
         ("All tests pass but two: 2 failures remain.", True),
         ("No new failures; the two remaining failures are unrelated.", True),
         ("失敗は変更と関係ありません。", True),
+        ("All tests pass except test_b.", True),
+        ("All tests but test_b pass.", True),
+        ("10 tests pass, but test_b is left.", True),
+        ("No test passes.", True),
+        ("test_b 以外のテストは成功しました。", True),
+        ("All tests pass except for the skipped ones.", False),
+        ("Other than that, all tests pass.", False),
     ],
 )
 def test_a_test_that_was_fixed_is_none_that_fails(answer: str, fails: bool) -> None:
