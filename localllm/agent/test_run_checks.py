@@ -1,5 +1,6 @@
 """Compare an answer with the runs of tests: those that failed, found none, could not be run, or are missing."""
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -34,14 +35,16 @@ class TestRunChecks:
     def begin(self) -> None:
         """Start a new run."""
         self._position = self._tools.changes.position
-        self._brought_back: frozenset[str] = frozenset()
+        self._same_code: frozenset[str] = frozenset()
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
         """Return that the last test failed, or that the answer claims passed tests which did not pass."""
-        if self._facts.unchecked:
+        if unchecked := self._facts.unchecked:
             from localllm.agent.git_checks import brought_back  # most runs change no code
 
-            self._brought_back = await brought_back(self._tools.changes, self._facts, self._position)
+            changes = self._tools.changes
+            in_words = await asyncio.to_thread(changes.with_same_code, self._position, unchecked)
+            self._same_code = in_words | await brought_back(changes, self._facts, self._position)
         return list(self._of_tests(state, text))
 
     def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
@@ -90,7 +93,7 @@ class TestRunChecks:
 
     @property
     def _unchecked(self) -> list[str]:
-        return [path for path in self._facts.unchecked if path not in self._brought_back]
+        return [path for path in self._facts.unchecked if path not in self._same_code]
 
     def _to_be_run(self, state: RunState, text: str, reason: Phrase, *, is_wanted: bool) -> Finding:
         """Return the finding of a missing test.

@@ -1,7 +1,7 @@
 """The changes made by tools in a session: back up files before each call, undo, redo and rewind."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -268,22 +268,36 @@ class ChangeHistory:
         }
 
     def _broken(self, position: int, paths: Collection[str]) -> dict[str, Broken]:
+        found: dict[str, Broken] = {}
+        for path, old, new in self._texts_since(position, paths):
+            from localllm.safety.code_loss import new_errors  # most runs change nothing
+            from localllm.text.conflict_markers import left_markers
+
+            if errors := new_errors(path, old, new):
+                found[path] = Broken(" ".join(errors), bool(left_markers(old, new)))
+        return found
+
+    def with_same_code(self, position: int, paths: Collection[str]) -> frozenset[str]:
+        """Return those of `paths` in which tools have changed nothing since `position` but comments and docstrings."""
+        found: list[str] = []
+        for path, old, new in self._texts_since(position, paths):
+            from localllm.code.comments import have_same_code  # most runs change nothing
+            from localllm.code.grammars import language_of
+
+            language = language_of(path)
+            if language is not None and have_same_code(old, new, language):
+                found.append(path)
+        return frozenset(found)
+
+    def _texts_since(self, position: int, paths: Collection[str]) -> Iterator[tuple[str, str, str]]:
+        """Yield those of `paths` that tools have changed since `position`, with the text of then and of now, if both
+        can be read."""
         before: dict[str, str] = {}
         for made in self._snapshots.made.since(position):
             before.setdefault(made.path, made.before)
-        changed = before.keys() & set(paths)
-        if not changed:
-            return {}
-        from localllm.safety.code_loss import new_errors  # most runs change nothing
-        from localllm.text.conflict_markers import left_markers
-
-        found: dict[str, Broken] = {}
-        for path in changed:
+        for path in before.keys() & set(paths):
             with suppress(LocalLLMError, OSError, NotTextError):
-                old, new = decode(self._snapshots.content(before[path])).text, load(self._root, path).text
-                if errors := new_errors(path, old, new):
-                    found[path] = Broken(" ".join(errors), bool(left_markers(old, new)))
-        return found
+                yield path, decode(self._snapshots.content(before[path])).text, load(self._root, path).text
 
     async def unkept_warning(self, verdict: Verdict) -> str:
         """Return a warning for a command's confirmation if /undo could not restore the repository; else ""."""

@@ -233,3 +233,21 @@ async def test_that_tests_could_not_be_run_is_an_honest_end(project: Path) -> No
     agent = agent_for(project, STEPS["edit"], missing, answer)
     result = await agent.execute_query("Set x to 2 and run the tests.")
     assert (remarks(agent), result.answer.startswith(answer)) == ([], True)
+
+
+DOCUMENTED = edit("def double():\n", 'def double():\n    """Return twice x."""\n')
+
+
+@pytest.mark.parametrize("attended", [False, True])
+async def test_a_docstring_needs_no_test(project: Path, attended: bool) -> None:
+    agent = agent_for(project, STEPS["test"], "OK.", DOCUMENTED, "double has a docstring now.", attended=attended)
+    await agent.execute_query("Run the tests.")
+    result = await agent.execute_query("Add a docstring to double in a.py.")
+    assert (result.answer, result.unverified, remarks(agent)[1:]) == ("double has a docstring now.", (), [])
+
+
+async def test_a_docstring_and_code_do(project: Path) -> None:
+    said = "double has a docstring now, and x is 2."
+    agent = agent_for(project, STEPS["test"], DOCUMENTED, STEPS["edit"], said, said)
+    await agent.execute_query("Set x to 2 and add a docstring to double.")
+    assert remarks(agent)[0].startswith("[a.py changed, and no test was run since. Run the tests now")
