@@ -24,7 +24,17 @@ _MENTIONED = late_pattern(r"(?<![\w.-])(?:[\w.-]+/)*\.env(?:\.[\w-]+)*(?![\w.-])
 _TOP = late_pattern(r"^(?:\$\{?\w+(?:\[\w*\])?\}?|\$\([^()]*\)|`[^`]*`|~\+?|\{\{[^{}]*\}\})/")
 """What stands for the folder: `$PWD/`, `$(pwd)/`, `{{config_root}}/`."""
 
+_SCRIPT = late_pattern(r"\.(?:sh|bash|zsh|fish|nu|ps1|py|rb|pl|lua|[cm]?[jt]s)\Z")
+_INTERPRETER = late_pattern(r"(?:.*/)?(?:ba|z|da|k|fi)?sh|(?:.*/)?(?:python[\d.]*|node|ruby|perl|source|\.)")
+_AROUND = late_pattern(r"[$<]\(|[`)]|\A[\w-]+=")
+"""What stands around a command within a word, or before a path."""
+
+_BETWEEN_WORDS = " \t\n;&|()"
+_EXECUTED = late_pattern(r"\bexec\([ \t]*command[ \t]*=[ \t]*(?:\"([^\"\n]*)|'([^'\n]*)|`([^`\n]*))")
+"""In a template, whose text mise runs for the value."""
+
 _MOST_NAMED = 50
+_MOST_WORDS = 1_000
 _LONGEST_WORD = 4_096
 
 
@@ -57,17 +67,18 @@ def _above(path: str) -> str:
 
 def _of_direnv(text: str) -> Iterator[str]:
     for match in _SOURCING.finditer(text):
-        if word := _first_word(text, match.end()):
+        if word := _word(text, match.end())[0]:
             yield word
         elif match[1].startswith("dotenv"):
             yield ".env"
 
 
-def _first_word(text: str, start: int) -> str:
-    """Return the word of a shell that begins there, without its quotes; "" if the command ends there."""
+def _word(text: str, start: int) -> tuple[str, int]:
+    """Return the word of a shell that begins there, without its quotes, and its end; "" if the command ends there."""
     word: list[str] = []
     quote, depth, is_escaped, in_backquotes = "", 0, False, False
-    for letter in text[start : start + _LONGEST_WORD].partition("\n")[0]:
+    line = text[start : start + _LONGEST_WORD].partition("\n")[0]
+    for at, letter in enumerate(line):
         is_within = bool(quote or depth or in_backquotes)
         if is_escaped or (letter == "\\" and quote != "'"):
             is_escaped = not is_escaped
@@ -77,12 +88,12 @@ def _first_word(text: str, start: int) -> str:
             quote = "" if quote else letter
             continue
         elif (letter in " \t;&|)" and not is_within) or (letter == "#" and not word):
-            break
+            return "".join(word), start + at
         else:
             depth += {"(": 1, ")": -1}.get(letter, 0)
             in_backquotes ^= letter == "`"
         word.append(letter)
-    return "".join(word)
+    return "".join(word), start + len(line)
 
 
 def _of_mise(text: str) -> Iterator[str]:
@@ -92,13 +103,81 @@ def _of_mise(text: str) -> Iterator[str]:
         said: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return
-    settings, hooks = said.get("settings"), said.get("hooks")
-    yield from _strings([said.get("env_file"), _items(settings).get("env_file")])
-    yield from (_first_word(command, 0) for command in _strings(list(_items(hooks).values())))
-    env = said.get("env")
-    for table in cast(list[object], env if isinstance(env, list) else [env]):
+    yield from _strings([said.get("env_file"), _items(said.get("settings")).get("env_file")])
+    for table in (*_list(said.get("env")), *_list(said.get("vars"))):
         directives = _items(_items(table).get("_"))
         yield from _strings([directives.get(key) for key in ("file", "source")])
+    for match in islice(_EXECUTED.finditer(text), _MOST_NAMED):
+        yield from _of_command(match[match.lastindex or 0])
+    tools = [_items(one).get("postinstall") for tool in _items(said.get("tools")).values() for one in _list(tool)]
+    tasks: list[str] = []
+    yield from _of_hook([*_items(said.get("hooks")).values(), said.get("watch_files"), tools], tasks)
+    for name in tasks:  # which grows meanwhile
+        yield from _of_task(name, _items(said.get("tasks")).get(name), tasks)
+
+
+def _of_hook(value: object, tasks: list[str]) -> Iterator[str]:
+    """Yield what a hook, or a task, runs by itself; the names of the tasks it has run are added to `tasks`."""
+    match value:
+        case str():
+            yield from _of_command(value)
+        case list():
+            for one in cast(list[object], value):
+                yield from _of_hook(one, tasks)
+        case dict():
+            table = cast(dict[str, object], value)
+            yield from _of_hook([table.get(key) for key in ("run", "script", "scripts")], tasks)
+            yield from _strings(table.get("file"))
+            for named in _strings([table.get(key) for key in ("task", "tasks", "depends", "depends_post")]):
+                name = next(iter(named.split()), "")
+                if name not in tasks and len(tasks) < _MOST_NAMED:
+                    tasks.append(name)
+        case _:
+            return
+
+
+def _of_task(name: str, value: object, tasks: list[str]) -> Iterator[str]:
+    """Yield what a task runs: of the settings, or the files of this name."""
+    for folder in ("mise-tasks", ".mise-tasks", "mise/tasks"):
+        file = f"{folder}/{name.replace(':', '/')}"
+        yield from (file, f"{file}.*")
+    yield from _of_hook(value, tasks)
+
+
+def _of_command(text: str) -> Iterator[str]:
+    """Yield the words of a command that may name a file which it runs or sources."""
+    texts = [text]
+    words = ((word, part is text) for part in texts for word in _words(part))  # which grow meanwhile
+    before = ""
+    for word, is_outer in islice(words, _MOST_WORDS):
+        is_argument = bool(_INTERPRETER.fullmatch(before))
+        if is_argument and word.startswith("-"):
+            continue
+        is_path = "/" in word and "://" not in word and not before.endswith(">")
+        if is_argument or is_path or _SCRIPT.search(word) or (is_outer and not before):
+            yield word
+        inner = _AROUND.sub(" ", word).strip()
+        if (inner != word or " " in word) and len(texts) < _MOST_NAMED:
+            texts.append(inner)
+        before = word
+
+
+def _words(text: str) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        if text[at] in _BETWEEN_WORDS:
+            at += 1
+            continue
+        word, end = _word(text, at)
+        if end == at:  # a comment
+            end = text.find("\n", at) % (len(text) + 1)
+        elif word:
+            yield word
+        at = end
+
+
+def _list(value: object) -> list[object]:
+    return cast(list[object], value) if isinstance(value, list) else [value]
 
 
 def _items(value: object) -> dict[str, object]:
@@ -106,7 +185,7 @@ def _items(value: object) -> dict[str, object]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield a path, those of a list, or that of a table (`{ path = … }`), or a hook's script."""
+    """Yield a path, those of a list, or that of a table (`{ path = … }`), or the name of a task."""
     match value:
         case str():
             yield value
@@ -115,6 +194,6 @@ def _strings(value: object) -> Iterator[str]:
                 yield from _strings(one)
         case dict():
             table = cast(dict[str, object], value)
-            yield from _strings([table.get("path"), table.get("script")])
+            yield from _strings([table.get("path"), table.get("task")])
         case _:
             return

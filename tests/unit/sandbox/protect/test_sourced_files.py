@@ -11,6 +11,14 @@ from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.sourced_files import sourced_by
 
+MISE_RUNS = {"bash", "tools/cd", "sh", "go", "exec", "./run"}
+FILES_OF_TASKS = {
+    f"{folder}/{name}{suffix}"
+    for folder in ("mise-tasks", ".mise-tasks", "mise/tasks")
+    for name in ("x/y", "z")
+    for suffix in ("", ".*")
+}
+
 
 @pytest.mark.parametrize(
     ("path", "content", "read"),
@@ -49,6 +57,27 @@ from localllm.sandbox.protect.sourced_files import sourced_by
         ),
         ("mise.toml", "[hooks]\ncd = [{ script = './c.sh' }]", {"./c.sh"}),
         ("Makefile", "include .env", set[str]()),
+        (
+            "mise.toml",
+            "[vars]\n_.file = 'vars.env'\n[[env]]\nA = '''{{ exec(command=\"sh a.sh\") }}'''",
+            {"vars.env", "a.sh", "sh"},
+        ),
+        ("mise.toml", "[hooks.enter]\nshell = 'bash'\nscript = 'source completions.sh'", {"completions.sh", "source"}),
+        ("mise.toml", "[hooks]\nleave = { shell = 'zsh', scripts = ['. done'] }", {"done", "."}),
+        ("mise.toml", "[hooks]\ncd = 'bash -e tools/cd'\nenter = ['sh go', { run = 'exec ./run' }]", MISE_RUNS),
+        (
+            "mise.toml",
+            "[hooks]\npostinstall = '''\n# First a/b.\nFOO=c/d env X=1 e.sh > log/f\nsh -c 'g/h && i.py'\n'''",
+            {"FOO=c/d", "c/d", "e.sh", "g/h && i.py", "g/h", "i.py"},
+        ),
+        ("mise.toml", "[hooks]\nenter = 'eval \"$(a/b)\"; curl https://x/y; ls c/'", {"eval", "$(a/b)", "a/b", "c/"}),
+        ("mise.toml", "[tools]\nnode = { version = '24', postinstall = 'echo; ./a' }", {"echo", "./a"}),
+        ("mise.toml", "[[watch_files]]\npatterns = ['src/*']\nrun = 'true; b.sh'", {"true", "b.sh"}),
+        (
+            "mise.toml",
+            "[hooks]\nenter = { task = 'x:y' }\n[tasks.'x:y']\nfile = 'f'\ndepends = ['z 1']\n[tasks]\nz = ['sh g']",
+            {"f", "sh", "g", *FILES_OF_TASKS},
+        ),
     ],
 )
 def test_what_is_read(path: str, content: str, read: set[str]) -> None:
@@ -90,6 +119,20 @@ def test_mise_names_files_by_patterns_and_from_the_folder_above_its_own(
     assert (root / "scripts/a.sh").read_text() == "true\n"
 
 
+@pytest.mark.parametrize("named", ["source scripts/a.sh", "bash scripts/a.sh", "sh -c '. scripts/a.sh'"])
+def test_what_a_hook_of_mise_sources_or_runs_is_put_back(tmp_path: Path, named: str) -> None:
+    root = tmp_path.resolve()
+    (root / "mise.toml").write_text(f'[hooks.enter]\nshell = "bash"\nscript = "{named}"\n')
+    (root / "scripts").mkdir()
+    (root / "scripts/a.sh").write_text("true\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / "scripts/a.sh").write_text("evil\n")
+    (root / "scripts/b.sh").write_text("new\n")
+    assert files.end() == ("scripts/a.sh",)
+    assert (root / "scripts/a.sh").read_text() == "true\n"
+
+
 def test_no_folder_outside_the_project_is_listed_for_a_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listed: list[str] = []
     scandir = os.scandir
@@ -104,6 +147,22 @@ def test_no_folder_outside_the_project_is_listed_for_a_pattern(tmp_path: Path, m
     entries = {"mise.toml": Entry(0o100644, (), b"[env]\n_.source = ['../*/*/x', 'sub/../*']\n")}
     Leads(root, (), "").of(entries)
     assert set(listed) <= {str(root)}
+
+
+def test_tasks_that_depend_on_each_other_end() -> None:
+    tasks = "".join(f"[tasks.a{number}]\ndepends = 'a{(number + 1) % 2_000}'\n" for number in range(2_000))
+    assert set(sourced_by("mise.toml", f"[hooks]\nenter = {{ task = 'a0' }}\n{tasks}".encode())) > {"mise-tasks/a1"}
+
+
+@pytest.mark.parametrize("piece", ["a ", "$(", "# \n", '"a b" ', "exec(command="])
+def test_a_long_command_takes_time_in_proportion_to_its_length(piece: str) -> None:
+    def seconds(count: int) -> float:
+        text = f"[hooks]\nenter = '''{piece * count}'''\n".encode()
+        began = process_time()
+        list(sourced_by("mise.toml", text))
+        return process_time() - began
+
+    assert min(seconds(16_000) for _ in range(3)) < 9 * max(seconds(4_000) for _ in range(3))
 
 
 def test_a_long_word_takes_time_in_proportion_to_its_length() -> None:
