@@ -8,6 +8,7 @@ from localllm.base.i18n import N_
 from localllm.research.cited_sentences import ids_in, tidy
 from localllm.research.claim_checks import support_score
 from localllm.research.evidence_lines import evidence_lines
+from localllm.research.open_points import needs_of
 from localllm.research.records import Evidence, ResearchState, Section
 from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXT, TEXTS, AnswerUnusable, answer_schema, several
@@ -99,11 +100,6 @@ def ranked(state: ResearchState) -> list[Evidence]:
     """Sort all evidence by its match with the question and its parts; ties in the order it was found."""
     asked = " ".join([state.question, *needs_of(state)])
     return sorted(state.evidence, key=lambda one: -support_score(asked, one.text))
-
-
-def needs_of(state: ResearchState) -> tuple[str, ...]:
-    """Return the parts of the question, or the question itself."""
-    return state.brief.needs if state.brief and state.brief.needs else (state.question,)
 
 
 def as_heading(need: str) -> str:
