@@ -18,13 +18,32 @@ class Resolved(NamedTuple):
     leads_out: bool
 
 
-def follow(path: str) -> list[str]:
+class TooManyNamesError(Exception):
+    """More names are on the ways than are to be followed."""
+
+
+class Allowance:
+    """How many names of paths may be followed: a command can leave any number of links that turn back and forth."""
+
+    def __init__(self, names: int) -> None:
+        self._left = names
+
+    def spend(self, names: int) -> None:
+        """Use up that many. Raises TooManyNamesError, now and from then on, if fewer are left."""
+        self._left -= names
+        if self._left < 0:
+            raise TooManyNamesError
+
+
+def follow(path: str, allowance: Allowance | None = None) -> list[str]:
     """Return the symlinks on the way to what the absolute path stands for, also those in place of folders, and last the
-    path with all of them resolved."""
+    path with all of them resolved. Raises TooManyNamesError."""
     found: list[str] = []
     at, rest = "/", path.split("/")[::-1]
     while rest:
         name = rest.pop()
+        if allowance:
+            allowance.spend(1)
         if name == "..":
             at = os.path.dirname(at)  # noqa: PTH120 - strings
         elif name not in ("", "."):

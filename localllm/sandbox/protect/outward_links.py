@@ -12,11 +12,14 @@ from typing import NamedTuple
 
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
-from localllm.sandbox.symlinks import follow
+from localllm.sandbox.symlinks import Allowance, TooManyNamesError, follow
 
 _MOST = 20_000  # links that are remembered
 _MOST_NEW = 200_000  # links that are judged after a command
+_MOST_NAMES = 200_000  # names of the paths that are followed at a time, some 2 s
 _OF_PROCESS = "/proc/"  # `/proc/self/cwd` leads elsewhere for each program
+_UNKNOWN = "?"
+"""What a link stands for that has not been followed."""
 
 
 class _Link(NamedTuple):
@@ -36,6 +39,7 @@ class OutwardLinks:
         self._is_hidden = is_hidden
         self._before: dict[str, _Link] = {}
         self._since: dict[str, None] = {}
+        self._allowance = Allowance(_MOST_NAMES)
         self.is_cut = False
 
     def see(self, paths: Iterable[str], *, is_running: bool, others: Collection[Lifetime] = ()) -> None:
@@ -44,6 +48,7 @@ class OutwardLinks:
         if is_running:
             self._since |= dict.fromkeys(paths)
             return
+        self._allowance = Allowance(_MOST_NAMES)
         for path in paths:
             link = self._read(path)
             if link and any(other.saw_change(link.entry) for other in others):
@@ -56,9 +61,10 @@ class OutwardLinks:
         was at such a path before, it is added to the record. What stands for the same as a link from before is left: it
         may be that one, moved or copied; so is what leads there by way of another one that is new and taken away."""
         self.is_cut |= len(self._since) > _MOST_NEW
+        self._allowance = Allowance(_MOST_NAMES)
         noted, self._since = list(self._since)[:_MOST_NEW], {}
         saw_all = is_ours and known.is_complete and len(self._before) < _MOST
-        reals = {link.real for link in self._before.values()}
+        reals = {link.real for link in self._before.values()} - {_UNKNOWN}
         found: dict[str, _Link] = {}
         for path in noted:
             link, before = self._read(path), self._before.get(path)
@@ -68,14 +74,20 @@ class OutwardLinks:
             if is_new and link.real not in ("", *reals) and self._is_harmful(path, link.real):
                 found[path] = link
                 known.gone.update({path: before.entry} if before else {})
-            elif not before:
-                self.see([path], is_running=False)
+            elif not before and len(self._before) < _MOST:
+                self._before[path] = link
         taken = {path for path, link in found.items() if not link.by and path not in known.gone}
         return {path: link.entry for path, link in found.items() if taken.isdisjoint(link.by)}
 
     def _is_harmful(self, path: str, real: str) -> bool:
+        if real != _UNKNOWN and real != _OF_PROCESS and not self._is_hidden(real):
+            return False
         folder = os.path.dirname(f"{self._root}/{path}")  # noqa: PTH120 - strings
-        return os.path.realpath(folder) == folder and (real == _OF_PROCESS or self._is_hidden(real))
+        try:
+            self._allowance.spend(folder.count("/"))
+        except TooManyNamesError:
+            return True
+        return os.path.realpath(folder) == folder
 
     def _read(self, path: str) -> _Link | None:
         link = self._root / path
@@ -86,16 +98,21 @@ class OutwardLinks:
             return None  # deleted meanwhile
         if target is None:
             return None
-        return _Link(Entry(about.st_mode, identity_of(about), target), *self._leads(path, os.fsdecode(target)))
+        entry = Entry(about.st_mode, identity_of(about), target)
+        try:
+            return _Link(entry, *self._leads(path, os.fsdecode(target)))
+        except TooManyNamesError:
+            return _Link(entry, _UNKNOWN)
 
     def _leads(self, path: str, target: str) -> tuple[str, tuple[str, ...]]:
         """Return what a link with this target stands for, and the links of the project on the way."""
+        self._allowance.spend(path.count("/") + target.count("/"))
         inside = f"{self._root}/"
         folder = os.path.dirname(f"{inside}{path}")  # noqa: PTH120 - strings
         place = os.path.normpath(os.path.join(folder, target))  # noqa: PTH118 - strings
         if f"{place}/".startswith(inside) and not _turns_back(target) and not self._has_link(place[len(inside) :]):
             return "", ()
-        *links, real = follow(f"{inside}{path}")
+        *links, real = follow(f"{inside}{path}", self._allowance)
         if f"{real}/".startswith(inside):
             return "", ()
         by = tuple(link[len(inside) :] for link in links[1:] if link.startswith(inside))
@@ -104,6 +121,7 @@ class OutwardLinks:
     def _has_link(self, path: str) -> bool:
         """Return whether there is a link at the path or on the way to it: in a package folder it may be a new one."""
         names = path.split("/")
+        self._allowance.spend(len(names))
         return any(os.path.islink(f"{self._root}/{'/'.join(names[:end])}") for end in range(1, len(names) + 1))  # noqa: PTH114
 
 

@@ -183,3 +183,53 @@ def test_a_link_of_another_program_s_command_is_not_from_before(root: Path, tmp_
     (root / "copy").symlink_to(root.parent / "Documents/mine")
     assert ours.end() == ("ours",)
     assert os.path.lexists(root / "mine")
+
+
+def test_a_project_in_a_package_folder_has_its_links_seen(tmp_path: Path) -> None:
+    home = tmp_path.resolve() / "home"
+    root = home / "node_modules/project"
+    (root / "src").mkdir(parents=True)
+    files = ProtectedFiles(root, tmp_path / "quarantine", is_hidden=lambda path: f"{path}/".startswith(f"{home}/"))
+    files.look_ahead()
+    assert after(files, (root / "dist", home), (root / "src/out", home), (root / "Node_Modules/out", home)) == (
+        "dist",
+        "src/out",
+    )
+
+
+def test_links_that_turn_back_and_forth_for_ever_are_taken_away_in_bounded_time(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    readlink = os.readlink
+    monkeypatch.setattr(outward_links, "_MOST_NAMES", 5_000)
+    monkeypatch.setattr(os, "readlink", lambda path, **more: looked.append(path) or readlink(path, **more))
+    turning = "src/../" * 500
+    links = [(root / f"src/{n}", f"../{turning}{f'src/{n - 1}' if n else 'src/deep'}") for n in range(40)]
+    hook = root / ".git/hooks/pre-commit"
+    (root / ".git").mkdir()
+    files.end()
+    files.begin()
+    hook.parent.mkdir()
+    hook.write_text("#!/bin/sh\n", "utf-8")
+    for place, target in links:
+        place.symlink_to(target)
+    (root / "src/deep/out").symlink_to(root.parent / "Documents")
+    made = files.end()
+    assert "src/deep/out" in made
+    assert ".git/hooks/pre-commit" in made
+    assert len(looked) < 6_000
+    assert not (root / "src/39").is_symlink()
+
+
+def test_links_from_before_that_turn_back_and_forth_stay(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outward_links, "_MOST_NAMES", 5_000)
+    turning = "src/../" * 500
+    for number in range(40):
+        (root / f"src/{number}").symlink_to(f"../{turning}{f'src/{number - 1}' if number else 'src/deep'}")
+    files = ProtectedFiles(root, tmp_path / "quarantine", is_hidden=lambda _path: True)
+    files.look_ahead()
+    assert after(files, (root / "src/new", "deep")) == ()
+    assert (root / "src/39").is_symlink()
