@@ -7,7 +7,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from localllm.base.file_watch import NAMES, Touched, Watcher
@@ -57,7 +57,7 @@ class ProtectedWalk:
     def __init__(self, root: Path, watched_from: int = _WATCHED_FROM, most_bytes: int = MOST_BYTES) -> None:
         self._root = root
         self._most_bytes = most_bytes
-        self._listings = FolderListings(_may_matter)
+        self._listings = FolderListings(partial(_may_matter, len(str(root))))
         self._with_links: dict[str, list[os.DirEntry[str]]] = {}
         self._watched_from = watched_from
         self._watched: _WatchedFolders | None = None
@@ -335,12 +335,13 @@ def _first_steps(names: tuple[str, ...]) -> tuple[dict[str, tuple[str, ...]], tu
     return steps, tuple(name.casefold() for name in names if "*" in name)
 
 
-def _may_matter(entry: os.DirEntry[str]) -> bool:
-    """Return whether the entry may have a protected name or contain one, or may lead elsewhere."""
+def _may_matter(root_length: int, entry: os.DirEntry[str]) -> bool:
+    """Return whether the entry may have a protected name or contain one, or may lead elsewhere. `root_length`: of the
+    path of the project, which may itself be a package."""
     return (
         entry.is_dir(follow_symlinks=False)
         or _is_looked_for(folded(entry.name))
-        or (entry.is_symlink() and not any(name in entry.path for name in _IN_PACKAGES))
+        or (entry.is_symlink() and not any(name in folded(entry.path[root_length:]) for name in _IN_PACKAGES))
     )
 
 
