@@ -8,7 +8,7 @@ from localllm.snapshots.change_log import Change
 
 _LARGEST = 1_000_000  # bytes of a `.env` that are looked at
 _SETTING = late_pattern(
-    r"^[ \t]{0,99}(?:export[ \t]{1,9})?(COMPOSE_(?:FILE|ENV_FILES|PROFILES)|AIDER_[A-Z_]{1,50})[ \t]{0,9}[=:].{0,999}",
+    r"^\s{0,99}(?:export[ \t]{1,9})?(COMPOSE_(?:FILE|ENV_FILES|PROFILES)|AIDER_[A-Z_]{1,50})[ \t]{0,9}[=:].{0,999}",
     re.MULTILINE,
 )
 

@@ -28,6 +28,7 @@ def found(path: str, before: str, after: str, states: Mapping[str, bytes] | None
         ("COMPOSE_FILE=a.yaml\n", "DB=y\nCOMPOSE_FILE=a.yaml\n", []),
         ("", "export AIDER_TEST_CMD = x\n  COMPOSE_PROFILES: y\n", ["AIDER_TEST_CMD", "COMPOSE_PROFILES"]),
         ("", "\ufeffCOMPOSE_FILE=a\n", ["COMPOSE_FILE"]),
+        ("", "\fCOMPOSE_FILE=a\n\u00a0AIDER_TEST_CMD=x\n", ["COMPOSE_FILE", "AIDER_TEST_CMD"]),
         ("COMPOSE_FILE=a\n", "", []),
         ("", "# COMPOSE_FILE=a\nMY_COMPOSE_FILE=a\nCOMPOSE_PROJECT_NAME=x\nDB=COMPOSE_FILE=x", []),
     ],
