@@ -245,6 +245,22 @@ def only_brings_back(command: str) -> bool:
     return bool(of_git & _GIT_BACK) and not of_git & _GIT_COMMITTERS
 
 
+_FORMATTER = late_pattern(
+    r"(?:(?:npx|pnpm|yarn|bunx|uvx|uv run|poetry run|python3? -m) )?(?:ruff format|black|isort|yapf|autopep8|prettier"
+    r"|gofmt|goimports|go fmt|cargo fmt|rustfmt|clang-format|shfmt|dotnet format|deno fmt|dart format|mix format)\b"
+)
+
+
+_RUNS = ("build", "program", "test")
+
+
+def only_formats(command: str) -> bool:
+    """Return whether a line lays code out anew, and does nothing else that changes it."""
+    parts = [part.strip() for one in _segments(command) for part in _parts(one.plain)]
+    rest = [part for part in parts if not _FORMATTER.match(part)]
+    return len(rest) < len(parts) and not any(_is_writer(part) or _kind(part) in _RUNS for part in rest)
+
+
 _HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")
 _FAILED = late_pattern(
     r"^[ \t]*(?:FAILED|FAIL)\b|^not ok \d|^--- FAIL|^# fail [1-9]|\b[1-9]\d* (?:failed|failing|failures?)\b"

@@ -17,6 +17,7 @@ from localllm.agent.command_kinds import (
     has_committed,
     missing_reason,
     only_brings_back,
+    only_formats,
     outcome,
     ran_after_changing,
     tool_failed,
@@ -85,7 +86,7 @@ class RunFacts:
         self.edited: dict[str, None] = {}
         """Files changed by editing tools, in order."""
         self.changed: dict[str, int] = {}
-        """All changed files, each with the number of the last call that changed it."""
+        """All changed files, each with the number of the last call that changed more than its layout, or 0."""
         self.failed_edit = ""
         """The file of the latest edit, if that failed and no later one succeeded."""
         self._open_edits: dict[str, int] = {}
@@ -203,10 +204,12 @@ class RunFacts:
             self._note_commit(is_made=is_made, is_empty="nothing to commit" in output)
         self.may_be_merging = self.may_be_merging or bool(_MERGING.search(command))
         self.marked |= dict.fromkeys(payload.get("conflict_markers", ()))
+        if is_layout := only_formats(command):
+            changed = {path: self.changed.get(path, 0) for path in changed}
         if kind in ("test", "build"):
             changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports
             self._note_test(command, kind, code, output, changed)
-        elif kind == "program":
+        elif kind == "program" and not is_layout:
             self._note_program(command, code, output, changed)
         if kind not in ("test", "reading") and result.success:
             self.may_have_changed = True

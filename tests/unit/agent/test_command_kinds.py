@@ -9,6 +9,7 @@ from localllm.agent.command_kinds import (
     found_no_tests,
     has_committed,
     only_brings_back,
+    only_formats,
     outcome,
     ran_after_changing,
     tool_failed,
@@ -289,6 +290,24 @@ def test_whether_a_file_was_changed_after_the_test(command: str, is_after: bool)
 )
 def test_whether_git_only_restores(command: str, is_back: bool) -> None:
     assert only_brings_back(command) == is_back
+
+
+@each(
+    ("command", "is_layout"),
+    [
+        ("ruff format .", True),
+        ("cd app && npx prettier --write src && git diff --stat", True),
+        ("python3 -m black . | tail -1", True),
+        ("cargo fmt", True),
+        ("ruff check --fix .", False),
+        ("sed -i s/a/b/ x.py && ruff format .", False),
+        ("ruff format . && pytest", False),
+        ("echo 'ruff format'", False),
+        ("git diff", False),
+    ],
+)
+def test_whether_code_is_only_laid_out_anew(command: str, is_layout: bool) -> None:
+    assert only_formats(command) == is_layout
 
 
 TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nValueError: bad'

@@ -109,6 +109,22 @@ class TestPipes:
         assert noted(edited("a.py"), piped("pytest", 127, "tail -3", output)).not_run == "pytest | tail -3"
 
 
+class TestFormatters:
+    FORMATTED = command("ruff format .", 0, "1 file reformatted", "a.py", "b.py")
+
+    def test_what_only_a_formatter_changed_is_not_to_be_run(self) -> None:
+        facts = noted(self.FORMATTED)
+        assert (facts.unchecked, sorted(facts.changed)) == ([], ["a.py", "b.py"])
+
+    def test_code_that_was_tested_before_is_tested(self) -> None:
+        facts = noted(edited("a.py"), GREEN, self.FORMATTED)
+        assert (facts.unchecked, facts.is_tested) == ([], True)
+
+    def test_it_checks_no_code(self) -> None:
+        for later in (self.FORMATTED, command("ruff format .", 0, "1 file left unchanged")):
+            assert noted(edited("a.py"), later).unchecked == ["a.py"]
+
+
 class TestTools:
     FAILED = command("sqlite3 app.db < m.sql", 1, 'Parse error near line 6: near "COMMIT"')
 
