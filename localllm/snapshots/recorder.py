@@ -315,7 +315,7 @@ class CommandSnapshots:
                 changes = self._changes(root, call)
             self._snapshots.record(*changes, ended=call.name)
         except (OSError, LocalLLMError) as error:
-            self._snapshots.fail(str(error))
+            self._snapshots.fail(str(error), ended=call.name)
             return []
         return changes
 

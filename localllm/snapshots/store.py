@@ -73,6 +73,9 @@ class Snapshots:
         self._log = ChangeLog(folder / "changes.jsonl")
         self._turn = uuid4().hex
         self._failure = ""
+        self._not_ended: list[Ended] = []
+        """The ends of calls that could not be recorded: the next process would take what the user changes until then
+        for their work."""
         self.made = MadeChanges()
         self._passed_over: set[str] = set()
         self.not_undone: list[str] = []
@@ -130,9 +133,10 @@ class Snapshots:
             self._failure = str(error)
         return begun.call
 
-    def fail(self, reason: str) -> None:
-        """Store the reason for `take_failure` why changes could not be recorded."""
+    def fail(self, reason: str, *, ended: str = "") -> None:
+        """Store the reason for `take_failure` why changes could not be recorded, and the call that has `ended`."""
         self._failure = reason
+        self._not_ended += [Ended(ended)] if ended else []
 
     def take_failure(self) -> str:
         """Return why the last changes could not be recorded, once; otherwise empty."""
@@ -148,7 +152,7 @@ class Snapshots:
             if call:
                 self.record(*changes, ended=call)
         except (OSError, LocalLLMError) as error:
-            self._failure = str(error)
+            self.fail(str(error), ended=call)
 
     def _left(self, root: ProjectRoot, path: str, *, keep: bool) -> str:
         """Return the state a call left a file in, stored if possible, so that the change can be removed from a later
@@ -196,10 +200,13 @@ class Snapshots:
     def record(self, *changes: Change, ended: str = "", taken_back: Sequence[Change] = ()) -> None:
         """Append changes to the journal, with the ones they undo, and the end of a call; occasionally prune it."""
         undone = [TakenBack(tuple(change.name for change in taken_back))] if taken_back else []
-        lines = [*changes, *undone, *([Ended(ended)] if ended else [])]
+        self._not_ended += [Ended(ended)] if ended else []
+        ends = [*self._not_ended]
+        lines = [*changes, *undone, *ends]
         if lines:
             with self._locked():
                 self._log.append(lines)
+            self._not_ended = [one for one in self._not_ended if one not in ends]
             self.made.add([change.transition for change in changes])
             self.made.add([Transition(change.path, change.after, change.before) for change in taken_back])
         if changes:

@@ -562,6 +562,41 @@ async def test_nothing_is_taken_for_the_work_of_a_command_that_was_cancelled_bef
     assert file.read_text() == "the user's"
 
 
+@pytest.mark.parametrize("tool", ["run_command", "edit_file"])
+async def test_nothing_is_taken_for_the_work_of_a_call_whose_changes_could_not_be_recorded(
+    store: Snapshots, root: ProjectRoot, tool: str
+) -> None:
+    file, journal = put(root.path / "a", "old"), store.index_file.with_name("changes.jsonl")
+
+    async def run() -> None:
+        snapshots = Snapshots(store.index_file.parent)
+        commands = CommandSnapshots(snapshots)
+
+        def change(number: int) -> None:
+            file.write_text(f"{number}")
+            if number == 1:  # no more can be written to the journal
+                journal.rename(journal.with_name("aside"))
+                journal.mkdir()
+
+        for number in (1, 2):
+            if tool == "run_command":
+                async with commands.around(root, tool=tool):
+                    change(number)
+            else:
+                with snapshots.around(root, ["a"], tool=tool):
+                    change(number)
+            assert bool(snapshots.take_failure()) is (number == 1)
+            if number == 1:
+                journal.rmdir()
+                journal.with_name("aside").rename(journal)
+
+    await run()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    gc.collect()  # the lock of those snapshots goes with them, as at the end of a process
+    file.write_text("the user's")
+    assert CommandSnapshots(store).recover(root) == []
+
+
 async def test_what_the_command_names_is_copied_first(
     store: Snapshots, root: ProjectRoot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
