@@ -21,20 +21,38 @@ def have_same_code(old: str, new: str, language: str) -> bool:
         return False
 
 
-def _code(text: bytes, language: str) -> list[bytes]:
-    """Return the lines of code. Raises NotParsedError, also for a text with syntax errors."""
+def _code(text: bytes, language: str) -> tuple[list[bytes], list[bytes]]:
+    """Return the lines of code without the blanks at their ends, and the literals of several lines, in which these
+    count. Raises NotParsedError, also for a text with syntax errors."""
     analysed = analyse(text, language)
     if analysed.root.has_error:
         raise NotParsedError("broken")
     docstrings = _docstrings(analysed.root) if language == "python" else ()
     parts: list[bytes] = []
+    left_out: set[tuple[int, int]] = set()
     position = 0
     for start, end in sorted((*analysed.found.comments, *docstrings)):
         if start >= position and not _ACTIVE.search(analysed.text[start:end].decode("utf-8", "replace")):
             parts.append(analysed.text[position:start])
+            left_out.add((start, end))
             position = end
     parts.append(analysed.text[position:])
-    return [line.rstrip() for line in b"".join(parts).splitlines() if line.strip()]
+    lines = [line.rstrip() for line in b"".join(parts).splitlines() if line.strip()]
+    literals = [place for place in _literals(analysed.root) if place not in left_out]
+    return lines, [analysed.text[start:end] for start, end in literals]
+
+
+def _literals(node: "Node") -> Iterator[tuple[int, int]]:
+    """Yield the ranges of strings and the like that have several lines."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if node.start_point[0] == node.end_point[0] or "comment" in node.type:
+            continue
+        if "string" in node.type or "heredoc" in node.type or (node.is_named and not node.children):
+            yield node.start_byte, node.end_byte
+        else:
+            waiting.extend(node.children)
 
 
 def _docstrings(node: "Node") -> Iterator[tuple[int, int]]:

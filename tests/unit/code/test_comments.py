@@ -39,6 +39,13 @@ def test_comments_are_no_code(language: str) -> None:
         ("go", "package p\n", "//go:build linux\n\npackage p\n"),
         ("rust", "fn f() {}\n", "/// ```\n/// f();\n/// ```\nfn f() {}\n"),
         ("bash", "a=1\n", "#!/bin/bash\na=1\n"),
+        ("python", 'x = """a\n\nb"""\n', 'x = """a\nb"""\n'),
+        ("python", 'x = """a \nb"""\n', 'x = """a\nb"""\n'),
+        ("javascript", "let a = `x\n\ny`;\n", "let a = `x\ny`;\n"),
+        ("go", "package p\n\nvar s = `x\n\ny`\n", "package p\n\nvar s = `x\ny`\n"),
+        ("rust", 'const A: &str = "x\n\ny";\n', 'const A: &str = "x\ny";\n'),
+        ("bash", "cat <<E\na\n\nb\nE\n", "cat <<E\na\nb\nE\n"),
+        ("ruby", "a = <<~E\n a\n\n b\nE\n", "a = <<~E\n a\n b\nE\n"),
     ],
 )
 def test_what_runs_and_what_tools_read_is_code(language: str, old: str, new: str) -> None:
