@@ -256,9 +256,12 @@ _RUNS = ("build", "program", "test")
 
 def only_formats(command: str) -> bool:
     """Return whether a line lays code out anew, and does nothing else that changes it."""
-    parts = [part.strip() for one in _segments(command) for part in _parts(one.plain)]
+    segments = _segments(command)
+    parts = [part.strip() for one in segments for part in _parts(one.plain)]
     rest = [part for part in parts if not _FORMATTER.match(part)]
-    return len(rest) < len(parts) and not any(_is_writer(part) or _kind(part) in _RUNS for part in rest)
+    if len(rest) == len(parts) or any(_INTO_FILE.search(one.plain) for one in segments):
+        return False
+    return not any(_is_writer(part) or _kind(part) in _RUNS for part in rest)
 
 
 _HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")

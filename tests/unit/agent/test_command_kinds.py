@@ -303,6 +303,9 @@ def test_whether_git_only_restores(command: str, is_back: bool) -> None:
         ("sed -i s/a/b/ x.py && ruff format .", False),
         ("ruff format . && pytest", False),
         ("echo 'ruff format'", False),
+        ("black . > /dev/null 2>&1", True),
+        ("echo 'x = 1' > a.py && black a.py", False),
+        ("cat > a.py <<'E'\nx = 1\nE\nblack a.py", False),
         ("git diff", False),
     ],
 )
