@@ -13,6 +13,7 @@ from localllm.base.i18n import N_, _
 from localllm.config.editor import write_value
 from localllm.text.sanitising import clean, shorten
 from localllm.text.wrapping import wrap
+from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS, PASTE_SECONDS
 from localllm.tui.dialogs.approval import understood
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
@@ -36,12 +37,15 @@ QUIET_SECONDS = 0.25
 """Seconds without a key after which a user who was typing when a question appeared has stopped."""
 
 _READ_SIZE = 4096
+_BEGINS, _ENDS = PASTE_BEGINS.encode(), PASTE_ENDS.encode()
 
 
-def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], None]) -> str:
-    """Show a question and return the line typed after it on the terminal `stream`, with the terminal's line editing.
+def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], None]) -> str | None:
+    """Show a question and return the line typed after it on the terminal `stream`, with the terminal's line editing;
+    None for a pasted text.
 
-    Keys typed before the question was visible, and right after it, are not part of the answer: they go to `keep`, raw.
+    Keys typed before the question was visible, and right after it, are not part of the answer, nor is what is pasted:
+    they go to `keep`, raw.
     Raises EOFError at the end of input, KeyboardInterrupt for Ctrl+C. Restores the terminal modes.
     """
     if sys.platform == "win32":
@@ -59,9 +63,14 @@ def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], Non
         typed = _waiting_keys(fd, 0)
         show()
         typed += _waiting_keys(fd, QUIET_SECONDS if typed else 0)
-        keep(typed.decode("utf-8", "replace"))
+        keep(with_whole_paste(fd, typed).decode("utf-8", "replace"))
         termios.tcsetattr(fd, termios.TCSANOW, edited)
-        return _line(fd)
+        line = _line(fd)
+        if _BEGINS not in line:
+            return line.decode("utf-8", "replace").rstrip("\n")
+        termios.tcsetattr(fd, termios.TCSANOW, hushed)
+        keep(with_whole_paste(fd, line).decode("utf-8", "replace").removesuffix("\n"))
+        return None
     finally:
         with suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(fd, termios.TCSANOW, before)
@@ -77,14 +86,25 @@ def _waiting_keys(fd: int, patience: float) -> bytes:
     return typed
 
 
-def _line(fd: int) -> str:
+def with_whole_paste(fd: int, typed: bytes) -> bytes:
+    """Read on to the end of a paste that has begun in the typed keys. If the mark does not come, Enter ends it."""
+    import select
+
+    while typed.rfind(_BEGINS) > typed.rfind(_ENDS):
+        is_late = not select.select([fd], [], [], PASTE_SECONDS)[0]
+        more = _read(fd)
+        typed += _ENDS if not more or (is_late and more in (b"\r", b"\n")) else more
+    return typed
+
+
+def _line(fd: int) -> bytes:
     line = b""
     while not line.endswith(b"\n"):
         more = _read(fd)
         if not more:
             raise EOFError
         line += more
-    return line.decode("utf-8", "replace").rstrip("\n")
+    return line
 
 
 def _read(fd: int) -> bytes:
@@ -166,7 +186,8 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
 def ask_trust(
     screen: Screen, stream: TextIO, keep: Callable[[str], None], file: Path, values: Mapping[str, Json]
 ) -> bool | None:
-    """Ask the user; None at the end of input. Keys typed before the question go to `keep`. Raises KeyboardInterrupt."""
+    """Ask the user; None at the end of input. Keys typed before the question, and what is pasted, go to `keep`. Raises
+    KeyboardInterrupt."""
     typed: list[str] = []
 
     def present() -> None:
@@ -186,8 +207,10 @@ def ask_trust(
 
     try:
         said = _say(screen, stream, present, typed)
-        while (answer := understood(said)) not in ("yes", "no"):
-            if _is_unfinished(typed):  # the rest of a line begun before the question
+        is_pasted = False
+        while (answer := understood(said) if said is not None else None) not in ("yes", "no"):
+            is_pasted |= said is None
+            if said and not is_pasted and _is_unfinished(typed):  # the rest of a line begun before the question
                 typed.append(said)
             screen.print(("", _("Please answer y (yes) or n (no).")))
             said = _say(screen, stream, prompt, typed)
@@ -199,9 +222,12 @@ def ask_trust(
     return answer == "yes"
 
 
-def _say(screen: Screen, stream: TextIO, show: Callable[[], None], typed: list[str]) -> str:
+def _say(screen: Screen, stream: TextIO, show: Callable[[], None], typed: list[str]) -> str | None:
     said = ask_line(stream, show, typed.append)
-    screen.line_was_ended()
+    if said is None:
+        screen.end_line()
+    else:
+        screen.line_was_ended()
     return said
 
 

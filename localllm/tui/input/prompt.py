@@ -30,12 +30,13 @@ from prompt_toolkit.widgets import TextArea
 
 from localllm.base.i18n import _
 from localllm.text.sanitising import clean, display_width
+from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS
 from localllm.tui.dialogs.approval import Escaped
 from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester, Suggestion
 from localllm.tui.input.pastes import Pastes, inserted
 from localllm.tui.input.strangers_words import Span, StrangersWords
-from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_BEGINS, PASTE_ENDS
+from localllm.tui.input.typeahead import ESCAPE_SECONDS
 from localllm.tui.theme import Line, Theme
 
 _PROMPT = "› "

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, TextIO
 import msgspec
 
 from localllm.text.sanitising import clusters
+from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS, PASTE_OFF, PASTE_ON, PASTE_SECONDS
 from localllm.tui.input.pastes import inserted
 
 KeyName = Literal[
@@ -41,12 +42,6 @@ class Key(msgspec.Struct, frozen=True):
     name: KeyName
     text: str = ""
 
-
-PASTE_ON, PASTE_OFF = "\x1b[?2004h", "\x1b[?2004l"
-"""Enable and disable bracketed paste (DEC mode 2004)."""
-
-PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
-"""The marks around a paste."""
 
 _ESCAPE = "\x1b"
 # A complete sequence: CSI or SS3, also with Alt; else Alt and a character.
@@ -186,9 +181,6 @@ _LONGEST_SIGN = 16  # characters; a grapheme seldom has more
 
 ESCAPE_SECONDS = 0.2
 """Seconds after which an Escape without a continuation is the key; sequences may be delayed on a slow connection."""
-
-PASTE_SECONDS = 2.0
-"""Seconds without input after which a paste has ended."""
 
 _POLL_SECONDS = 0.02
 

@@ -13,7 +13,7 @@ import pytest
 import localllm
 from localllm.cli.fast_start import CHAT_FLAGS, CHAT_OPTIONS, open_chat
 from localllm.cli.main import root
-from localllm.tui.input.typeahead import PASTE_OFF, PASTE_ON
+from localllm.tui.bracketed_paste import PASTE_OFF, PASTE_ON
 
 STOP_AT_ASYNCIO = """
 import os, sys, termios

@@ -18,7 +18,9 @@ from localllm.base.i18n import set_language
 from localllm.config.schema import Settings
 from localllm.config.section import Section
 from localllm.text.sanitising import display_width
-from localllm.tui.dialogs.trust import MAX_ROWS, ask_trust, gravity, setting_lines
+from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS
+from localllm.tui.dialogs import trust
+from localllm.tui.dialogs.trust import MAX_ROWS, ask_trust, gravity, setting_lines, with_whole_paste
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
 
@@ -208,6 +210,71 @@ class TestAsking:
 
         assert person.asked(acts) is False
         assert person.kept == "explain this"
+
+    @pytest.mark.parametrize("pasted", ["first\n!touch x\n@a.txt", "first\n!touch x\n", "y", "y\ny\n"])
+    @pytest.mark.parametrize("begun", ["", "explain "])
+    def test_a_paste_is_kept_whole_and_no_answer(self, person: Person, pasted: str, begun: str) -> None:
+        person.type(begun)
+        marked = f"{PASTE_BEGINS}{pasted}{PASTE_ENDS}"
+
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type(marked if "\n" in pasted else f"{marked}\n")
+            for answer in ("sure\n", "n\n"):
+                person.wait_for("(no).")
+                person.wait_for(QUESTION)
+                person.wait_until_edited()
+                person.type(answer)
+
+        assert person.asked(acts) is False
+        assert person.kept == begun + marked
+
+    def test_a_paste_that_comes_in_pieces_is_no_answer(self, person: Person) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            for piece in (f"{PASTE_BEGINS}first\n", "y\n", "y\ny\n", PASTE_ENDS):
+                person.type(piece)
+                time.sleep(0.01)
+            person.wait_for("(no).")
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("n\n")
+
+        assert person.asked(acts) is False
+        assert person.kept == f"{PASTE_BEGINS}first\ny\ny\ny\n{PASTE_ENDS}"
+
+    def test_enter_alone_ends_a_paste_that_stalls(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        pieces = [b"\n", b"y\ny\n", b"y\n"]
+
+        def read(_stream: int) -> bytes:
+            return pieces.pop()
+
+        reader, writer = os.pipe()  # on which nothing waits
+        monkeypatch.setattr(trust, "PASTE_SECONDS", 0)
+        monkeypatch.setattr(trust, "_read", read)
+        begun = f"{PASTE_BEGINS}first\n".encode()
+        assert with_whole_paste(reader, begun) == begun + b"y\ny\ny\n" + PASTE_ENDS.encode()
+        os.close(reader)
+        os.close(writer)
+
+    def test_a_paste_that_has_begun_before_the_question_is_kept_to_its_end(
+        self, person: Person, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        person.type(f"{PASTE_BEGINS}first\n")
+        monkeypatch.setattr(trust, "QUIET_SECONDS", 0)
+        monkeypatch.setattr(trust, "PASTE_SECONDS", 60)
+
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            time.sleep(0.2)  # longer than keys are waited for
+            person.type(f"y\n{PASTE_ENDS}")
+            person.wait_until_edited()
+            person.type("n\n")
+
+        assert person.asked(acts) is False
+        assert person.kept == f"{PASTE_BEGINS}first\ny\n{PASTE_ENDS}"
 
     def test_the_end_of_input(self, person: Person) -> None:
         def acts() -> None:

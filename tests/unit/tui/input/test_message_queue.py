@@ -10,10 +10,11 @@ import pytest
 
 from localllm.config.schema import Mode
 from localllm.text.sanitising import display_width
+from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import command_name, first_line
 from localllm.tui.input.message_queue import Outbox
-from localllm.tui.input.typeahead import PASTE_BEGINS, PASTE_ENDS, TypeAhead
+from localllm.tui.input.typeahead import TypeAhead
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
 

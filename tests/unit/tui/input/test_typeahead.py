@@ -11,7 +11,8 @@ from typing import TextIO
 
 import pytest
 
-from localllm.tui.input.typeahead import ESCAPE_SECONDS, PASTE_OFF, PASTE_ON, PASTE_SECONDS, KeyName, TypeAhead
+from localllm.tui.bracketed_paste import PASTE_OFF, PASTE_ON, PASTE_SECONDS
+from localllm.tui.input.typeahead import ESCAPE_SECONDS, KeyName, TypeAhead
 from tests.support.each import each
 
 pytestmark = pytest.mark.anyio
