@@ -1,11 +1,11 @@
 """The blocker report, shown to the user when a run ends without an answer."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from localllm.agent.panel.records import Attempt
+from localllm.agent.panel.records import Attempt, merge_equal
 from localllm.base.i18n import N_, _
 from localllm.llm.messages import in_few_words
 
@@ -79,7 +79,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
     def _tried(self) -> list[str]:
         """Return the distinct attempts with their exact errors: the failed ones, else all; the newest last."""
         failed = [attempt for attempt in self.attempts if attempt.failed]
-        distinct = _distinct(failed or self.attempts)
+        distinct = merge_equal(failed or self.attempts)
         left_out = len(distinct) - _MOST_TRIED
         lines = [f"- {_('… and {count} more', count=left_out)}"] if left_out > 0 else []
         told: set[str] = set()
@@ -102,17 +102,6 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True):
 
 def _hint(key: str) -> str:
     return next((hint for beginning, hint in _HINTS if key.startswith(beginning)), "")
-
-
-def _distinct(attempts: Iterable[Attempt]) -> list[Attempt]:
-    """Merge equal calls into the last one, with their count and newest result."""
-    found: dict[tuple[str, str], Attempt] = {}
-    for attempt in attempts:
-        key = attempt.call.name, attempt.call.arguments
-        before = found.pop(key, None)
-        count = attempt.count + (before.count if before else 0)
-        found[key] = msgspec.structs.replace(attempt, count=count)
-    return list(found.values())
 
 
 def _cut(text: str, longest: int) -> str:

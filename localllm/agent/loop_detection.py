@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import msgspec
 
-from localllm.llm.messages import arguments_in, canonical, in_few_words
+from localllm.llm.messages import PATH_ARGUMENTS, arguments_in, canonical, in_few_words
 
 Pattern = Literal["same_step", "same_error", "cycle", "failed_edit", "bad_call", "monologue", "chanting", "thrash"]
 """Kinds of loops: a call with the same result; a call with the same error; a cycle of two to five steps; failing edits
@@ -66,7 +66,6 @@ _INVALID = frozenset(
 )
 _COMMAND = "run_command"
 _COMMANDS = frozenset({_COMMAND, "command_output"})
-_PLACES = ("file_path", "path", "file", "filename")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,7 +280,7 @@ class _Seen(msgspec.Struct, frozen=True):
         arguments = canonical(step.arguments)
         given = arguments_in(arguments)
         command = str(given.get("command") or given.get("cmd") or "") if step.tool == _COMMAND else ""
-        place = step.place or next((str(given[name]) for name in _PLACES if name in given), "")
+        place = step.place or next((str(given[name]) for name in PATH_ARGUMENTS if name in given), "")
         return cls(
             tool=step.tool,
             name=in_few_words(step.tool, step.arguments),

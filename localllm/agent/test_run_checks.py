@@ -9,7 +9,7 @@ from localllm.agent import answer_phrases as phrases
 from localllm.agent import request_phrases, requested_checks
 from localllm.agent.middleware import RunState
 from localllm.agent.run_facts import RunFacts
-from localllm.agent.work_checks import Finding
+from localllm.agent.work_checks import Finding, short_command
 from localllm.base.i18n import Phrase, _
 from localllm.llm.messages import UserMessage
 from localllm.safety.paths import shown
@@ -17,7 +17,7 @@ from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem
 
 _MOST_NAMED = 3
-_LONGEST_NAMED, _LONGEST_COMMAND, _LONGEST_WHY = 120, 60, 120
+_LONGEST_COMMAND, _LONGEST_WHY = 60, 120
 _TESTS_WANTED = ("run_tests", "no_tests_found", "cannot_run")
 """Remarks that ask for tests to be run."""
 _ANY_TEST = "make test"
@@ -56,7 +56,7 @@ class TestRunChecks:
             if passed and not facts.is_tested and self._could_know_of_no_test(state):
                 yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
             return
-        command, is_to_pass = _short(failed.command, _LONGEST_NAMED), requested_checks.asks_for_passing(state.goal)
+        command, is_to_pass = short_command(failed.command), requested_checks.asks_for_passing(state.goal)
         if since := [path for path in facts.unchecked if facts.changed[path] > failed.at]:
             reason = Phrase(
                 "the last test run failed ({command}), and {paths} changed since",
@@ -131,31 +131,27 @@ def _no_result(facts: RunFacts, paths: str, *, is_claimed: bool) -> Phrase | Non
     """Return for the user that the newest test found none, or could not be run though the answer claims that it passed;
     None otherwise. `paths` are what was changed before it."""
     if facts.empty_test:
-        return Phrase("{command} found no tests", command=_short(facts.empty_test))
+        return Phrase("{command} found no tests", command=short_command(facts.empty_test, _LONGEST_COMMAND))
     return _could_not_be_run(facts, facts.missing_test, paths) if facts.missing_test and is_claimed else None
 
 
 def _said_of_no_result(facts: RunFacts) -> tuple[str, dict[str, str]] | None:
     """Return the remark for the model on such a test, and its parameters."""
     if facts.empty_test:
-        return "no_tests_found", {"command": _short(facts.empty_test)}
+        return "no_tests_found", {"command": short_command(facts.empty_test, _LONGEST_COMMAND)}
     if facts.missing_test:
         why = shorten(facts.why_not_run, _LONGEST_WHY) or "no such program"
-        return "cannot_run", {"command": _short(facts.missing_test), "why": why}
+        return "cannot_run", {"command": short_command(facts.missing_test, _LONGEST_COMMAND), "why": why}
     return None
 
 
 def _could_not_be_run(facts: RunFacts, command: str, paths: str) -> Phrase:
-    command, why = _short(command), shorten(facts.why_not_run, _LONGEST_WHY)
+    command, why = short_command(command, _LONGEST_COMMAND), shorten(facts.why_not_run, _LONGEST_WHY)
     if not paths:
         return Phrase("{command} could not be run: {why}", command=command, why=why or _("no such program"))
     if why:
         return Phrase("{command} could not be run after {paths} changed: {why}", command=command, paths=paths, why=why)
     return Phrase("{command} could not be run after {paths} changed", command=command, paths=paths)
-
-
-def _short(command: str, width: int = _LONGEST_COMMAND) -> str:
-    return shorten(" ".join(command.split()), width)
 
 
 def _listed(paths: Sequence[str]) -> str:

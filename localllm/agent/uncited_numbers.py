@@ -12,7 +12,7 @@ from itertools import accumulate, chain, product
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.quantities import quantities
 from localllm.text.quantity import SOFT, Quantity
-from localllm.text.quantity_agreement import agrees, near
+from localllm.text.quantity_agreement import agrees, date_parts, near
 
 _KINDS_LEFT_OUT = frozenset({*SOFT, "decade", "century", "quarter", "ratio"})
 _NO_STATEMENT = late_pattern(
@@ -233,7 +233,7 @@ class Numbers:
         """Return whether a date is a stated length of time before or after a stated one, of whatever year if that has
         none; also if the first day is counted."""
         lengths = list({(other.value, other.unit) for other in self._lasting if _in_seconds(other) < _CENTURY})[:_MOST]
-        stated = [_parts(other.value) for other in self._numbers if other.kind == "date" and other.value % 100]
+        stated = [date_parts(other.value) for other in self._numbers if other.kind == "date" and other.value % 100]
         starts = [start for start in stated if start[0] == 0 or _FIRST_YEAR < start[0] < _LAST_YEAR][:_MOST]
         for (year, month, day), (length, unit), sign in product(starts, lengths, (1, -1)):
             for start in filter(None, (_date(one_year, month, day) for one_year in ([year] if year else _ANY_YEARS))):
@@ -294,19 +294,14 @@ _PARTS_OF_SECONDS = (1.0, 1e3, 1e6, 1e9)
 
 
 def _same_date(one: Quantity, stated: float) -> bool:
-    ours, theirs = _parts(one.value), _parts(stated)
+    ours, theirs = date_parts(one.value), date_parts(stated)
     if ours[0] and theirs[0] and ours[0] != theirs[0]:
         return False
     return ours[1:] == (0, 0) or (all(mine in (0, other) for mine, other in zip(ours[1:], theirs[1:], strict=True)))
 
 
-def _parts(value: float) -> tuple[int, int, int]:
-    number = int(value)
-    return number // 10_000, number // 100 % 100, number % 100
-
-
 def _day(one: Quantity) -> date | None:
-    return _date(*_parts(one.value))
+    return _date(*date_parts(one.value))
 
 
 def _date(year: int, month: int, day: int) -> date | None:

@@ -164,7 +164,7 @@ class WorkChecks:
         for test, place in places.items():
             if not all(leaves_out(one.command, test, files, place) for one in passed):
                 continue
-            command = shorten(" ".join(passed[-1].command.split()), _LONGEST_COMMAND)
+            command = short_command(passed[-1].command)
             is_known = phrases.admits_not_run(text) or requested_checks.forbids_check(state.goal)
             may_run = self._tools.may_run(passed[-1].command, by_asking=not facts.was_refused)
             reason = Phrase("{test} was not run after the change ({command} leaves it out)", test=test, command=command)
@@ -196,7 +196,7 @@ class WorkChecks:
             return
         if (self._facts.is_tested and _INLINE.search(crash.command)) or self._is_meant(crash.error, text):
             return
-        command = shorten(" ".join(crash.command.split()), _LONGEST_COMMAND)
+        command = short_command(crash.command)
         reason = Phrase("the last run ended by an error ({command})", command=command)
         error = f": {crash.error}" if crash.error else ""
         is_open = requested_checks.asks_for_working(request)
@@ -414,6 +414,11 @@ class WorkChecks:
         except OSError:
             return True
         return any(not line.rpartition(b"\t")[2].startswith((b"checkout:", b"reset:")) for line in new.splitlines())
+
+
+def short_command(command: str, width: int = _LONGEST_COMMAND) -> str:
+    """Return a command on one line of at most `width` cells."""
+    return shorten(" ".join(command.split()), width)
 
 
 def _shares_line(content: str, texts: Iterable[str]) -> bool:

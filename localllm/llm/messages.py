@@ -99,7 +99,7 @@ class Completion(msgspec.Struct, frozen=True):
     usage: Usage
 
 
-_PATHS = ("file_path", "path", "file", "filename")
+PATH_ARGUMENTS = ("file_path", "path", "file", "filename")
 _TELLING = ("file_path", "path", "command", "pattern", "query", "url")
 _TEXTS = ("content", "old_string", "new_string")
 
@@ -129,7 +129,7 @@ def canonical(written: str) -> str:
 def path_of(call: ToolCall) -> str:
     """Return the file or folder a call names; "" if it names none, or the whole project."""
     arguments = arguments_in(call.arguments)
-    found = (arguments.get(name) for name in _PATHS)
+    found = (arguments.get(name) for name in PATH_ARGUMENTS)
     return next((path for path in found if isinstance(path, str) and path not in ("", ".")), "")
 
 

@@ -107,6 +107,10 @@ _RESTART = 1.0
 ASKED_ONCE_MORE = frozenset({"llm_bad_call", "llm_empty"})
 """Errors caused by the model, retried once: it succeeds at once or never."""
 
+SCHEMA_ERRORS = frozenset({"llm_bad_call", "llm_bad_request", "llm_parameter_refused"})
+"""Errors that a schema may cause: the server could not parse its own answer (llama.cpp, at times), or takes none, or
+none together with tools."""
+
 Kind = Literal["loading", "restart", "model", "server"]
 
 T = TypeVar("T")

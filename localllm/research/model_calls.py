@@ -19,6 +19,7 @@ from localllm.base.jsontext import encode_json
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, Completion, Message, SystemMessage, UserMessage
 from localllm.llm.overflow import overflow_of
+from localllm.llm.retry import SCHEMA_ERRORS
 from localllm.research.note_cache import ROLES_KEPT, NoteCache
 from localllm.research.options import ResearchOptions
 from localllm.research.role_answers import AnswerUnusable, Schema, UnreadableError, read_answer
@@ -30,9 +31,6 @@ WINDOW = 8_192
 
 _MARGIN = 1.15
 """Safety factor on the estimated tokens."""
-
-_OF_SCHEMAS = frozenset({"llm_bad_call", "llm_bad_request", "llm_parameter_refused"})
-"""Errors a schema may cause: the server could not parse its own answer (llama.cpp, at times), or rejects schemas."""
 
 _CUT = "\n[… cut …]"
 _SHOWN_AGAIN = 1_200
@@ -259,7 +257,7 @@ class Roles:
         try:
             return await ask(schema)
         except LLMConnectionError as error:
-            if schema is None or error.key not in _OF_SCHEMAS or overflow_of(error):
+            if schema is None or error.key not in SCHEMA_ERRORS:
                 raise
             completion = await ask(None)
             self._takes_schemas = error.key == "llm_bad_call"

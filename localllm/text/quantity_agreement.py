@@ -136,13 +136,14 @@ def _dates_agree(claimed: Quantity, stated: Quantity) -> bool:
             and claimed.kind == "decade"
             and other.value <= dated.value // 10_000 < other.value + 10
         )
-    ours, theirs = _date_parts(claimed.value), _date_parts(stated.value)
+    ours, theirs = date_parts(claimed.value), date_parts(stated.value)
     if any(one and two and one != two for one, two in zip(ours, theirs, strict=True)):
         return False
     return any(one and two for one, two in zip(ours, theirs, strict=True))
 
 
-def _date_parts(value: float) -> tuple[int, int, int]:
+def date_parts(value: float) -> tuple[int, int, int]:
+    """Return year, month and day of a date's value, 0 for a part that was not said."""
     number = int(value)
     return number // 10_000, number // 100 % 100, number % 100
 

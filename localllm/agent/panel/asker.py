@@ -11,22 +11,16 @@ import msgspec
 from localllm.agent.history import with_remark
 from localllm.agent.panel.dossier import question_only
 from localllm.agent.panel.members import Members, Role, instructions, is_same_model, server_of, tail
-from localllm.agent.panel.records import Dossier, MainPrompt
+from localllm.agent.panel.records import ROLE_NAMES, Dossier, MainPrompt
 from localllm.agent.system_prompt import remark
 from localllm.base.errors import ConfigurationError, LLMConnectionError, LocalLLMError
 from localllm.base.events import Consulting, Emit, Json, Notice, Opinion, Usage
-from localllm.base.i18n import N_, _, sentences
+from localllm.base.i18n import _, sentences
 from localllm.config.schema import PanelSettings
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import Completion, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
 from localllm.llm.overflow import overflow_of
-
-_ROLES = {
-    "conservative": N_("conservative"),
-    "progressive": N_("progressive"),
-    "judge": N_("judge"),
-    "boss": N_("boss"),
-}
+from localllm.llm.retry import SCHEMA_ERRORS
 
 _TO_THINK = 2_000
 """Tokens allowed for thinking, which servers count as part of the answer."""
@@ -39,10 +33,6 @@ _MARGIN = 1.15
 
 _TRIES = 2
 """Maximum answers with tool calls of a member: after the first it is told that only text is read."""
-
-_OF_SCHEMAS = frozenset({"llm_bad_call", "llm_bad_request", "llm_parameter_refused"})
-"""Errors possibly caused by a schema: the server could not parse its own answer (llama.cpp, occasionally), or accepts
-none together with tools."""
 
 Question = Callable[[Dossier, int], str]
 """Formats the question about a dossier in a number of tokens."""
@@ -172,7 +162,7 @@ class Asker:
         try:
             return await ask(schema=asked.schema)
         except LLMConnectionError as error:
-            if asked.schema is None or error.key not in _OF_SCHEMAS or overflow_of(error):
+            if asked.schema is None or error.key not in SCHEMA_ERRORS:
                 raise
             return await ask()
 
@@ -184,7 +174,7 @@ class Asker:
 
 def role_name(role: Role) -> str:
     """Return a role's name in the user's language."""
-    return _(_ROLES[role])
+    return _(ROLE_NAMES[role])
 
 
 def free_tokens(client: LLMClient, prompt: MainPrompt) -> int:

@@ -6,7 +6,7 @@ from itertools import islice
 
 import msgspec
 
-from localllm.agent.panel.records import Attempt, Dossier, MainPrompt
+from localllm.agent.panel.records import Attempt, Dossier, MainPrompt, merge_equal
 from localllm.base.events import ToolCall
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import (
@@ -294,7 +294,7 @@ def make_dossier(
     """
     goal, problem = cut_middle(goal, _GOAL), cut_middle(problem, _PROBLEM)
     failed = [attempt for attempt in attempts if attempt.failed]
-    distinct = _counted(_unsolved(attempts) if unsolved else failed or attempts)
+    distinct = merge_equal(_unsolved(attempts) if unsolved else failed or attempts, by_result=True)
     kept = _fitting(distinct)
     without = Dossier(goal=goal, problem=problem, attempts=kept, left_out=len(distinct) - len(kept))
     room = MOST_TOKENS - estimate_tokens(_written(without)) - _HEADINGS
@@ -359,17 +359,6 @@ def _unsolved(attempts: Sequence[Attempt]) -> list[Attempt]:
         elif work not in solved:
             failed.insert(0, attempt)
     return failed
-
-
-def _counted(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """Merge equal attempts into the last one."""
-    found: dict[tuple[str, str, str], Attempt] = {}
-    for attempt in attempts:
-        key = (attempt.call.name, attempt.call.arguments, attempt.result)
-        before = found.pop(key, None)
-        count = attempt.count + (before.count if before else 0)
-        found[key] = msgspec.structs.replace(attempt, count=count)
-    return list(found.values())
 
 
 def _fitting(attempts: Sequence[Attempt], room: int = _ATTEMPTS) -> tuple[Attempt, ...]:

@@ -1,12 +1,20 @@
 """Data types of the panel (attempts, dossier, consultation), and the Protocol by which it is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import msgspec
 
 from localllm.base.events import Emit, Opinion, ToolCall
+from localllm.base.i18n import N_
 from localllm.llm.messages import Message, ToolSpec
+
+ROLE_NAMES = {
+    "conservative": N_("conservative"),
+    "progressive": N_("progressive"),
+    "judge": N_("judge"),
+    "boss": N_("boss"),
+}
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -16,6 +24,18 @@ class Attempt(msgspec.Struct, frozen=True):
     result: str
     failed: bool
     count: int = 1
+
+
+def merge_equal(attempts: Iterable[Attempt], *, by_result: bool = False) -> list[Attempt]:
+    """Merge equal calls into the last one, with their count and newest result; `by_result`: only those that had the
+    same result."""
+    found: dict[tuple[str, str, str], Attempt] = {}
+    for attempt in attempts:
+        key = attempt.call.name, attempt.call.arguments, attempt.result if by_result else ""
+        before = found.pop(key, None)
+        count = attempt.count + (before.count if before else 0)
+        found[key] = msgspec.structs.replace(attempt, count=count)
+    return list(found.values())
 
 
 class MainPrompt(msgspec.Struct, frozen=True):

@@ -18,12 +18,6 @@ _PARTS = {
     "check": "Check:",
     "unjudged": "No judge could weigh these opinions; they may contradict each other:",
 }
-_ROLES = {
-    "conservative": "conservative",
-    "progressive": "progressive",
-    "judge": "judge",
-    "boss": "boss",
-}
 
 PLAN_TOKENS = 400
 """Maximum estimated tokens of a plan, the only part of a consultation that enters the history."""
@@ -95,7 +89,7 @@ def plan_of(verdict: Verdict) -> str:
 def plan_without_judge(opinions: Sequence[Opinion]) -> str:
     """Format the opinions as the plan, with a note that nobody has weighed them."""
     share = (PLAN_TOKENS - 40) // max(len(opinions), 1) - 10
-    told = [f"{_ROLES[opinion.role]}: {cut_end(opinion.text, share)}" for opinion in opinions]
+    told = [f"{opinion.role}: {cut_end(opinion.text, share)}" for opinion in opinions]
     return "\n\n".join(["No judge could weigh these opinions; they may contradict each other:", *told])
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from localllm.agent.panel.records import ROLE_NAMES
 from localllm.base.events import Consulted, Delegated, Notice, Opinion, ToolFinished, ToolStarted
 from localllm.base.i18n import N_, _
 from localllm.text.sanitising import clean, display_width, shorten
@@ -11,12 +12,6 @@ from localllm.tui.render.report import wrapped
 from localllm.tui.render.tool_lines import describe_arguments
 from localllm.tui.theme import Line, Span, Style
 
-_ROLES = {
-    "conservative": N_("conservative"),
-    "progressive": N_("progressive"),
-    "judge": N_("judge"),
-    "boss": N_("boss"),
-}
 _PARTS = {
     "verdict": N_("Verdict:"),
     "next_action": N_("Next:"),
@@ -57,7 +52,7 @@ _SHOWN = {"panel": N_("Panel"), "boss": N_("Boss")}
 
 def role_names(roles: Sequence[str]) -> str:
     """Return the names of the panel's members."""
-    return ", ".join(_(_ROLES[role]) for role in roles if role in _ROLES)
+    return ", ".join(_(ROLE_NAMES[role]) for role in roles if role in ROLE_NAMES)
 
 
 def consulted_lines(event: Consulted, width: int) -> list[Line]:
@@ -138,7 +133,7 @@ def _heading(event: Consulted) -> str:
 
 
 def _title(opinion: Opinion) -> str:
-    return " · ".join(filter(None, (_(_ROLES[opinion.role]), _who(opinion))))
+    return " · ".join(filter(None, (_(ROLE_NAMES[opinion.role]), _who(opinion))))
 
 
 def _who(opinion: Opinion) -> str:
