@@ -18,9 +18,12 @@ from localllm.sandbox.protect.repository import data_folders
 
 _NAME = "packed-refs"
 _FOLDER = "refs/replace/"
-_LINE = re.compile(rb"^([0-9A-Fa-f]{40,64})[ \t\r](refs/replace/[^\n]*+)(?>(?:\n\^[^\n]*+)*)(?:\n|\Z)", re.MULTILINE)
-"""A replacement in a list, with the lines below that say what it stands for. Git takes a tab or a carriage return for
-the blank as well."""
+_LINE = re.compile(rb"^([0-9A-Fa-f]{40,64}) (refs/replace/[^\n]*+)(?>(?:\n\^[^\n]*+)*)(?:\n|\Z)", re.MULTILINE)
+"""A replacement in a list, with the lines below that say what it stands for."""
+_ODD = re.compile(
+    rb"^(?!(?:#[^\n]*+|\^[0-9A-Fa-f]{40,64}+|[0-9A-Fa-f]{40,64}+ [^\x00-\x20\x7f]++)$)[^\n]*+\n?", re.MULTILINE
+)
+"""A line that git does not write into a list, but may read: any white space, a line break too, counts as the blank."""
 _BEGINS = re.compile(rb"\n(?!\^)")
 _LARGEST = 64_000_000  # bytes; larger lists are not read
 _MOST_BYTES = 128_000_000  # of all lists at one time
@@ -67,7 +70,7 @@ class ReplacedObjects:
         for path, about in self._unknown(reach) if self._has_believed else ():
             identity = identity_of(about)
             if identity not in kept and identity not in self._known and (content := self._read(path)) is not None:
-                left = b"".join(map(self._without_new, _pieces(content)))
+                left = b"".join(self._without_new(_ODD.sub(b"", piece)) for piece in _pieces(content))
                 if left == content:
                     self._known.add(identity)
                 else:

@@ -54,7 +54,7 @@ def test_a_packed_one_goes_and_the_other_refs_stay(root: Path, files: ProtectedF
     assert files.end() == ()
 
 
-@pytest.mark.parametrize("blank", [" ", "\t", "\r"])
+@pytest.mark.parametrize("blank", [" ", "\t", "\r", "\n"])
 def test_a_packed_one_is_found_whatever_stands_before_its_name(root: Path, files: ProtectedFiles, blank: str) -> None:
     git(root, "tag", "-d", "v1")  # which would have to stand behind it
     git(root, "pack-refs", "--all")
