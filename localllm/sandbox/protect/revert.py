@@ -415,9 +415,12 @@ class ProtectedFiles:
         if not reach.is_complete:
             after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
         self._links_out.see(reach.links, is_running=True)
+        is_held = self._running > 0 or self._records.is_of_others()
         if most is None:
             after |= self._tried(lambda: self._links_out.new(known, is_ours=within is None))
-            after |= self._tried(lambda: self._stored.wrong(self._data.objects(reach), known.begun, seconds))
+            after |= self._tried(
+                lambda: self._stored.wrong(self._data.objects(reach), known.begun, seconds, is_held=is_held)
+            )
         take_in_outputs(self._root, known.before, after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
@@ -429,7 +432,6 @@ class ProtectedFiles:
         self._spared = frozenset(filter(is_spared, found))
         found -= self._spared
         changed = sorted({*outermost(sorted(found), after), *(broken.keys() & found)}, key=by_depth)[:most]
-        is_held = self._running > 0 or self._records.is_of_others()
         undone = changed and self._put.put_back(changed, after, harmful, self._data.needed_folders, is_held=is_held)
         if self._failed:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed

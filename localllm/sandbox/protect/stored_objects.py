@@ -59,9 +59,10 @@ class StoredObjects:
         self._has_believed = True
         self._known = {inner.path: inner.inode() for objects in folders for inner in self._folders.of(objects)}
 
-    def wrong(self, folders: Iterable[str], since: int, seconds: float) -> dict[str, Entry]:
+    def wrong(self, folders: Iterable[str], since: int, seconds: float, *, is_held: bool) -> dict[str, Entry]:
         """Return the files stored since a time (ns) that are not what their names say, by path below the root: of the
-        index of a pack, what it should contain."""
+        index of a pack, what it should contain. `is_held`: another command may change them without changing their
+        times, by a mapping; they are read again at its end."""
         deadline = time.monotonic() + seconds
         if len(self._sound) > _MOST_SOUND:
             self._sound.clear()
@@ -85,6 +86,8 @@ class StoredObjects:
                 self._sound.add((identity_of(about), _name(path)))
             else:
                 found[path[start:]] = Entry(about.st_mode, identity_of(about), None)
+        if is_held:
+            self._sound.clear()
         return found
 
     def _new(self, folder: str, since: int) -> Iterator[tuple[str, os.stat_result]]:

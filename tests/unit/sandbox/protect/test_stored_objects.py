@@ -1,11 +1,13 @@
 """An object that a command has stored under another one's name is not believed; what git itself stores stays."""
 
 import hashlib
+import mmap
 import os
 import struct
 import subprocess
 import time
 import zlib
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -198,3 +200,26 @@ def test_what_cannot_be_read_in_time_stays_and_is_said(
     assert files.end() == ()
     assert files.is_overlooked
     assert pack.with_suffix(".idx").exists()
+
+
+def test_what_another_command_may_still_change_by_a_mapping_is_read_again(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    files.begin()  # in the background
+    write(root, "docs/a", "first one")
+    write(root, "docs/b", "other one")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    stored = [object_file(root, f"docs/{name}") for name in "ab"]
+    for file in stored:
+        file.chmod(0o600)
+    with ExitStack() as stack:
+        opened = [stack.enter_context(file.open("r+b")) for file in stored]
+        maps = [stack.enter_context(mmap.mmap(file.fileno(), 0)) for file in opened]
+        contents = [bytes(one) for one in maps]
+        assert len(contents[0]) == len(contents[1])
+        for one, content in zip(maps, contents, strict=True):
+            one[:] = content  # its pages are dirty now: later writes change no times
+        assert files.end() == ()
+        for one, content in zip(maps, contents[::-1], strict=True):
+            one[:] = content
+    assert sorted(files.end()) == sorted(str(file.relative_to(root)) for file in stored)
