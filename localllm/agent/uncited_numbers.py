@@ -232,7 +232,8 @@ class Numbers:
     def _gives_date(self, one: Quantity) -> bool:
         """Return whether a date is a stated length of time before or after a stated one, of whatever year if that has
         none; also if the first day is counted."""
-        lengths = list({(other.value, other.unit) for other in self._lasting if _in_seconds(other) < _CENTURY})[:_MOST]
+        lasting = [other for other in self._lasting if abs(_in_seconds(other)) < _CENTURY]  # also -90 days
+        lengths = list({(other.value, other.unit) for other in lasting})[:_MOST]
         stated = [date_parts(other.value) for other in self._numbers if other.kind == "date" and other.value % 100]
         starts = [start for start in stated if start[0] == 0 or _FIRST_YEAR < start[0] < _LAST_YEAR][:_MOST]
         for (year, month, day), (length, unit), sign in product(starts, lengths, (1, -1)):

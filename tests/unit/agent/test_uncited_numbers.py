@@ -44,3 +44,9 @@ def test_of_long_texts_the_digits_are_enough() -> None:
             assert uncited_numbers(SAID, given, read) == ["31,415.92 yen"]
         spent.append(time.process_time() - begun)
     assert spent[1] < 6 * spent[0]
+
+
+@each("length", ["-15000 months", "-999999999999 days", "900000 years"])
+def test_a_length_of_time_beyond_the_calendar_gives_no_date(length: str) -> None:
+    sentences = [("The deadline is 15 December 2024.", False)]
+    assert uncited_numbers(sentences, [f"It is {length}; 15 November 1024."], []) == ["15 December 2024"]
