@@ -74,7 +74,8 @@ _NOTHING_NEEDED = (
     r"(?i)\balready\b|\bno (?:code |further |other )?(?:change|edit|fix|update|action)s? (?:is |are |was "
     r"|were )?(?:needed|necessary|required)\b|\b(?:nothing|there is nothing|no need) to (?:change|do|fix|rename"
     r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere(?: is| are|'s) no\b|\bno longer\b"
-    r"|すでに|既に|(?:変更|修正|対応|追加)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
+    r"|すでに|既に|(?:変更|修正|対応|追加|更新|削除)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
+    r"|(?:の)?必要な(?:箇所|点|部分|ところ)は(?:特に)?(?:あり|見当たり|見つかり)ません"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
 )
 _LEFT_AS_IS = (
@@ -91,9 +92,17 @@ _ALL_FINE = (
     r"(?i)\b(?:all|both|every|each)\b(?P<what>(?:[^.;\n]|\.\w){1,80}?)\b(?:is|are|look|looks) (?:\w{1,20}ly )?"
     r"(?:used|in use|needed|required|correct|fine|valid|right|ok|consistent|up to date)\b"
 )
+_NOT_FOUND = (
+    r"(?i)(?:\bnot|n['’]t|\bnever) (?:find|found|see|seen|detect|spot|notice)\b"
+    r"(?P<what>(?: [\w'-]{1,40}){1,4}?)(?=[^\w\s'-]|\s*$"
+    r"| (?:in|at|of|on|for|to|from|here|that|which|and|or|anywhere)\b)"
+)
+_NOT_WRONG = (
+    r"(?i)(?:\bnot|n['’]t|\bnever) (?P<what>leak|crash|fail|hang|freeze|block|throw|raise|break|overflow|deadlock)\b"
+)
 _NONE_OF_JA = (
-    r"(?P<what>[一-龯]{1,10}|[ァ-ヶー]{1,20}|[A-Za-z_]{1,40})`? ?(?:[はがも][^。\n]{0,16}(?:見当たり|見つかり"
-    r"|検出され|残って(?:い)?|確認でき)|[はも][^。\n]{0,16}(?:あり|存在し))ません"
+    r"(?P<what>[一-龯]{1,10}|[ァ-ヶー]{1,20}|[A-Za-z_]{1,40})[(（]?[)）]?`? ?"
+    r"(?:[はがも][^。\n]{0,16}(?:見当たり|見つかり|見られ|検出され|残って(?:い)?|確認でき)|[はも][^。\n]{0,16}(?:あり|存在し))ません"
 )
 _TAKES_AWAY = (
     r"(?i)\b(?:fix|repair|correct|remov|delet|drop|eliminat|clean|resolv|solv|get rid|strip|replac|renam|mend"
@@ -254,13 +263,17 @@ def needs_nothing(answer: str) -> bool:
 def finds_none(answer: str, request: str) -> bool:
     """Return whether it says that there is nothing of what the request wants taken away or mended, that all of it is
     fine, or that all was left as it is."""
-    may_go = re.search(_TAKES_AWAY, request) and not re.search(_IS_LACKING, request)
+    lacks = re.search(_IS_LACKING, request)
+    may_go = re.search(_TAKES_AWAY, request) and not lacks
     request = request.casefold()
     for said in sentences_in(answer):
-        words = [word for match in re.finditer(_ALL_FINE, said) for word in _WORD.findall(match["what"].casefold())]
+        words = [word for match in re.finditer(_ALL_FINE, said) for word in _WORD.findall(match["what"])]
+        if not lacks:
+            words += [word for match in re.finditer(_NOT_FOUND, said) for word in _WORD.findall(match["what"])]
         if may_go:
-            words += [_WORD.findall(match["what"].casefold())[-1] for match in re.finditer(_NONE_OF, said)]
-        if re.search(_LEFT_AS_IS, said) or any(_is_in(request, word) for word in words):
+            words += [_WORD.findall(match["what"])[-1] for match in re.finditer(_NONE_OF, said)]
+            words += [match["what"] for match in re.finditer(_NOT_WRONG, said)]
+        if re.search(_LEFT_AS_IS, said) or any(_is_in(request, word.casefold()) for word in words):
             return True
         if (
             may_go
@@ -320,7 +333,7 @@ def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:
     """Return the file an answer's final question is about, if the request named it and it is unchanged. Else ""."""
     if not asks_for_change(request) or not asks_user(answer):
         return ""
-    asked = _FILE.findall(answer.replace("`", " ").rstrip().rpartition("\n")[2])
+    asked = _FILE.findall(sentences_in(answer)[-1].replace("`", " "))
     wanted = set(_FILE.findall(request))
     done = {path.rpartition("/")[2] for path in changed}
     return next((path for path in asked if path in wanted and path.rpartition("/")[2] not in done), "")
