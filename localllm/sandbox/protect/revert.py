@@ -433,6 +433,8 @@ class ProtectedFiles:
         found -= self._spared
         changed = sorted({*outermost(sorted(found), after), *(broken.keys() & found)}, key=by_depth)[:most]
         undone = changed and self._put.put_back(changed, after, harmful, self._data.needed_folders, is_held=is_held)
+        if most is None and within is None:
+            self._tried(lambda: self._index_files.forget_forged_times(reach))
         if self._failed:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in found}

@@ -20,12 +20,13 @@ from pathlib import Path
 from localllm.base.paths import find_program
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.protect.folder_listings import FolderListings
-from localllm.sandbox.protect.git_index import hash_size
+from localllm.sandbox.protect.index_entries import hash_size
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
 
 _FOLDER = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
 _FILE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}", re.IGNORECASE)
 _PACK, _INDEX = ".pack", ".idx"
+_SHA1 = 40  # letters of a name
 _PIECE = 1 << 18
 _MOST_INDEX = 200_000_000  # bytes of the index of a pack
 _MOST_SOUND = 300_000
@@ -166,23 +167,28 @@ def _name(path: str) -> str:
     return "".join(path.rsplit("/", 2)[1:]).lower()
 
 
-def _is_sound(name: str, path: str, deadline: float) -> bool | None:
+def _is_sound(name: str, file: str, deadline: float) -> bool | None:
     """Return whether a file of one object has the content that its name stands for; None if there is no time left to
     read it."""
-    content = hashlib.new("sha1" if len(name) == 40 else "sha256", usedforsecurity=False)
+    content = (hashlib.sha1 if len(name) == _SHA1 else hashlib.sha256)(usedforsecurity=False)
     unpack = zlib.decompressobj()
     try:
-        with opened(os.open(path, READ | NO_LINK)) as file:
-            packed = file.read(_PIECE)
-            while packed and not unpack.eof:
-                if time.monotonic() > deadline:
-                    return None
-                content.update(unpack.decompress(packed, _PIECE))
-                packed = unpack.unconsumed_tail or file.read(_PIECE)
+        fd = os.open(file, READ | NO_LINK)  # thousands of small ones: nothing is made around it
     except FileNotFoundError:
         return True
+    except OSError:
+        return False
+    try:
+        packed = os.read(fd, _PIECE)
+        while packed and not unpack.eof:
+            if time.monotonic() > deadline:
+                return None
+            content.update(unpack.decompress(packed, _PIECE))
+            packed = unpack.unconsumed_tail or os.read(fd, _PIECE)
     except (OSError, zlib.error):
         return False
+    finally:
+        os.close(fd)
     return unpack.eof and content.hexdigest() == name
 
 

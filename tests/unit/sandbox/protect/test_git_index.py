@@ -11,6 +11,7 @@ import pytest
 
 from localllm.sandbox.protect import git_index
 from localllm.sandbox.protect.git_index import IndexFiles, names_refused_path
+from localllm.sandbox.protect.index_entries import entries_of
 from localllm.sandbox.protect.protected_paths import Reach
 
 
@@ -88,7 +89,7 @@ def test_entries_of_a_split_index_that_take_the_place_of_others_have_no_path(tmp
     (tmp_path / "a").write_text("changed")
     git(tmp_path, "add", "a")
     content = (tmp_path / ".git/index").read_bytes()
-    assert b"" in git_index._paths(content, 20)
+    assert b"" in [path for _, path in entries_of(content, 20)]
     assert not is_refused(tmp_path)
 
 
@@ -96,7 +97,7 @@ def test_of_more_than_can_be_read_the_largest_are_refused(tmp_path: Path, monkey
     for name, path in (("a", b"a" * 9), ("b", b"b"), ("c", b"c" * 99)):
         (tmp_path / name / ".git").mkdir(parents=True)
         (tmp_path / name / ".git/index").write_bytes(forged(path))
-    monkeypatch.setattr(git_index, "_MOST", 300)
+    monkeypatch.setattr(git_index, "MOST_BYTES", 300)
     files, reach = IndexFiles(tmp_path), Reach(10.0)
     reach.repositories.update("abc")
     assert [*files.look(reach)] == ["c/.git/index"]
