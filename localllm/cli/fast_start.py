@@ -67,7 +67,8 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def _quieten() -> list[Any] | None:
-    """Switch the terminal's echo off: what is typed early belongs to the prompt."""
+    """Switch the terminal's echo off: what is typed early belongs to the prompt. So is its editing of lines, which
+    would erase the mark of a paste at a control character, or cut a long line with the mark at its end."""
     if sys.platform == "win32":
         return None
     import termios
@@ -75,7 +76,7 @@ def _quieten() -> list[Any] | None:
     try:
         before = termios.tcgetattr(sys.stdin.fileno())
         quiet = [*before]
-        quiet[3] &= ~termios.ECHO
+        quiet[3] &= ~(termios.ECHO | termios.ICANON)
         termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, quiet)
     except termios.error:
         return None

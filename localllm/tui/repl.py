@@ -16,6 +16,7 @@ from localllm.base.i18n import N_, _
 from localllm.base.paths import state_folder
 from localllm.config.schema import Mode
 from localllm.text.sanitising import clean, display_width, shorten
+from localllm.tui.bracketed_paste import PasteReader
 from localllm.tui.chat_loop import Talk
 from localllm.tui.commands.context import ChatContext, answering_model
 from localllm.tui.commands.registry import Leave
@@ -27,7 +28,8 @@ from localllm.tui.headless import Headless, HeadlessConfirmer, exit_code, read_l
 from localllm.tui.input.completion import Suggester
 from localllm.tui.input.message_queue import Outbox
 from localllm.tui.input.strangers_words import StrangersWords
-from localllm.tui.input.typeahead import KeyName, TypeAhead
+from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.keys import KeyName
 from localllm.tui.render.answer import preload
 from localllm.tui.render.events import Renderer
 from localllm.tui.render.report import failure_lines, notice_lines, said_lines
@@ -43,9 +45,17 @@ class Stage:
     """Transfer the terminal between the run and a question. Keys typed before the question was visible, or right after
     it, never answer it."""
 
-    def __init__(self, screen: Screen, renderer: Renderer, typeahead: TypeAhead, strangers: StrangersWords) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        renderer: Renderer,
+        typeahead: TypeAhead,
+        strangers: StrangersWords,
+        pastes: PasteReader,
+    ) -> None:
         self._screen = screen
         self._strangers = strangers
+        self._pastes = pastes
         self._renderer = renderer
         self._typeahead = typeahead
         self._opened: Question | None = None
@@ -85,7 +95,7 @@ class Stage:
         if self._opened is None:
             from localllm.tui.input.prompt import Question  # imports prompt_toolkit, which loads slowly
 
-            self._opened = Question(self._screen.theme, self._strangers)
+            self._opened = Question(self._screen.theme, self._strangers, self._pastes)
         return self._opened
 
 
@@ -105,11 +115,14 @@ class Terminal:
         self._screen = Screen(sys.stdout, choose_theme(sys.stdout))
         self._is_open = is_open
         self._strangers = StrangersWords()
-        self._typeahead = TypeAhead(sys.stdin, modes, write=self._control, on_paste=self._strangers.add)
+        self._pastes = PasteReader()
+        self._typeahead = TypeAhead(
+            sys.stdin, modes, write=self._control, on_paste=self._strangers.add, pastes=self._pastes
+        )
         self._screen.below = self._below
         self._renderer = Renderer(self._screen, below=self._below)
         self._typeahead.on_change = self._renderer.echo
-        self._stage = Stage(self._screen, self._renderer, self._typeahead, self._strangers)
+        self._stage = Stage(self._screen, self._renderer, self._typeahead, self._strangers, self._pastes)
         self._confirmer = TerminalConfirmer(self._screen, self._stage, self.interrupt)
         self._headless = Headless("text")
         self._history_file = (state or state_folder()) / "history"
@@ -137,7 +150,7 @@ class Terminal:
 
     def ask_trust(self, file: Path, values: Mapping[str, Json]) -> bool | None:
         """Ask the user whether to trust these settings of a project; None without an answer."""
-        return ask_trust(self._screen, sys.stdin, self._typeahead.keep, file, values)
+        return ask_trust(self._screen, sys.stdin, self._typeahead.keep, file, values, self._pastes)
 
     def remark(self, text: str, level: str = "info") -> None:
         """Print a notice before the chat begins."""
@@ -163,7 +176,8 @@ class Terminal:
         return self._headless.finished
 
     def interrupt(self) -> None:
-        """Interrupt the current operation."""
+        """Interrupt the current operation, and a paste whose end mark is lost."""
+        self._typeahead.end_stalled_paste()
         if self._talk is not None:
             self._talk.interrupt()
 
@@ -185,7 +199,7 @@ class Terminal:
         ending = _Ending(talk.forced_end)
         handlers = {**ending.handlers(), "SIGCONT": self._wake}
         if self._interactive:
-            handlers["SIGINT"] = talk.interrupt
+            handlers["SIGINT"] = self.interrupt
         with signal_handlers(handlers, talk.insist):
             try:
                 await self._converse(talk, chat)
@@ -345,6 +359,7 @@ class Terminal:
             echo=lambda mode, text: self._screen.print_lines(said_lines(text, self._screen.width, mode)),
             theme=self._screen.theme,
             strangers=self._strangers,
+            pastes=self._pastes,
         )
 
     def _keep_history(self) -> Path | None:

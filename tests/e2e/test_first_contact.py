@@ -171,7 +171,7 @@ class TestTrust:
         (project / "localllm.toml").write_text(FURTHER)
         chat = open_chat()
         chat.wait('safety.allow = ["run_command(make)"]  (done without asking you)', QUESTION)
-        chat.wait_for_echo()
+        chat.wait_until_edited()
         chat.say("ｙ")
         shown = chat.wait("Trusted until the file changes", READY)
         assert "Ignored" not in shown
@@ -184,7 +184,7 @@ class TestTrust:
         (project / "localllm.toml").write_text(FURTHER + "# changed\n")
         chat = open_chat()
         chat.wait(QUESTION)
-        chat.wait_for_echo()
+        chat.wait_until_edited()
         chat.press("Enter")
         chat.wait("! Ignored in the project's localllm.toml: safety.allow.", READY)
 
@@ -199,7 +199,7 @@ class TestTrust:
         chat.type("explain this")
         chat.wait(QUESTION)
         assert "Believed" not in chat.screen()
-        chat.wait_for_echo()
+        chat.wait_until_edited()
         chat.press("Enter")
         chat.wait("Ignored", "› y\n  explain this", READY)
 
@@ -212,7 +212,7 @@ class TestTrust:
         assert (project / "before").read_text() == (project / "after").read_text()
         chat = open_chat()
         chat.wait(QUESTION)
-        chat.wait_for_echo()
+        chat.wait_until_edited()
         chat.press("C-d")
         chat.wait("Ignored", READY)
         chat = open_chat()

@@ -236,7 +236,7 @@ class TestChat:
         place.settings(CHOSEN.format("openai") + addresses, NOBODY + boss)
         chat = open_chat()
         chat.wait('llm.openai.base_url = "', "[y/N]")
-        chat.wait_for_echo()
+        chat.wait_until_edited()
         chat.press("Enter")
         chat.wait("OPENAI_API_KEY is not sent", READY)
         providers = (f"/provider {name}" for name in ("openai", "lmstudio", "ollama", "gemini"))

@@ -74,13 +74,13 @@ class Tmux:
     def resize(self, columns: int, rows: int) -> None:
         self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
-    def wait_for_echo(self) -> None:
-        """Wait until the terminal itself lets one edit a line, as at a plain question."""
+    def wait_until_edited(self) -> None:
+        """Wait until a plain question has taken what was typed before it, and a line can be typed."""
         fd = os.open(self._tmux("display-message", "-p", "#{pane_tty}").strip(), os.O_RDONLY | os.O_NOCTTY)
         deadline = time.monotonic() + PATIENCE_SECONDS
         try:
-            while not termios.tcgetattr(fd)[3] & termios.ECHO:
-                assert time.monotonic() < deadline, f"it never echoed:\n{self.screen()}"
+            while termios.tcgetattr(fd)[0] & termios.ICRNL:
+                assert time.monotonic() < deadline, f"it never asked:\n{self.screen()}"
                 time.sleep(0.01)
         finally:
             os.close(fd)

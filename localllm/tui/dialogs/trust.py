@@ -6,15 +6,16 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from localllm.base.events import Json
 from localllm.base.i18n import N_, _
 from localllm.config.editor import write_value
-from localllm.text.sanitising import clean, shorten
+from localllm.text.sanitising import clean, display_width, shorten
 from localllm.text.wrapping import wrap
-from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS, PASTE_SECONDS
+from localllm.tui.bracketed_paste import PasteReader, with_marks
 from localllm.tui.dialogs.approval import understood
+from localllm.tui.keys import ESCAPE_SECONDS, KeyReader, edited
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line
@@ -37,16 +38,21 @@ QUIET_SECONDS = 0.25
 """Seconds without a key after which a user who was typing when a question appeared has stopped."""
 
 _READ_SIZE = 4096
-_BEGINS, _ENDS = PASTE_BEGINS.encode(), PASTE_ENDS.encode()
+_END_OF_INPUT = "\x04"  # Ctrl+D
 
 
-def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], None]) -> str | None:
-    """Show a question and return the line typed after it on the terminal `stream`, with the terminal's line editing;
-    None for a pasted text.
+def ask_line(
+    stream: TextIO,
+    show: Callable[[], None],
+    write: Callable[[str], None],
+    keep: Callable[[str], None],
+    pastes: PasteReader,
+) -> str | None:
+    """Show a question and return the line typed after it on the terminal `stream`; None if something was pasted.
 
-    Keys typed before the question was visible, and right after it, are not part of the answer, nor is what is pasted:
-    they go to `keep`, raw.
-    Raises EOFError at the end of input, KeyboardInterrupt for Ctrl+C. Restores the terminal modes.
+    Keys typed before the question was visible, and right after it, are not part of the answer, and nothing pasted ever
+    is: they go to `keep`, raw. `write` echoes the line. Raises EOFError at the end of input, KeyboardInterrupt for
+    Ctrl+C. Restores the terminal modes.
     """
     if sys.platform == "win32":
         return _ask_console(stream, show, keep)
@@ -54,57 +60,71 @@ def ask_line(stream: TextIO, show: Callable[[], None], keep: Callable[[str], Non
 
     fd = stream.fileno()
     before = termios.tcgetattr(fd)
-    hushed, edited = [*before], [*before]
-    hushed[3] &= ~(termios.ECHO | termios.ICANON)  # without ICANON, an unfinished line can be read as well
-    edited[0] |= termios.ICRNL
-    edited[3] |= termios.ECHO | termios.ICANON | termios.ISIG
+    hushed: list[Any] = [*before]
+    # The terminal's own editing of lines knows no pastes: a control character in one may erase the mark it begins with.
+    hushed[3] = hushed[3] & ~(termios.ECHO | termios.ICANON) | termios.ISIG
+    hushed[6] = [*before[6]]
+    hushed[6][termios.VMIN], hushed[6][termios.VTIME] = 1, 0
+    edited = [hushed[0] & ~termios.ICRNL, *hushed[1:]]
     try:
         termios.tcsetattr(fd, termios.TCSANOW, hushed)
-        typed = _waiting_keys(fd, 0)
+        typed = _waiting_keys(fd, pastes)
         show()
-        typed += _waiting_keys(fd, QUIET_SECONDS if typed else 0)
-        keep(with_whole_paste(fd, typed).decode("utf-8", "replace"))
+        typed += _waiting_keys(fd, pastes, QUIET_SECONDS if typed else 0, whole_paste=True)
+        keep(typed)
         termios.tcsetattr(fd, termios.TCSANOW, edited)
-        line = _line(fd)
-        if _BEGINS not in line:
-            return line.decode("utf-8", "replace").rstrip("\n")
-        termios.tcsetattr(fd, termios.TCSANOW, hushed)
-        keep(with_whole_paste(fd, line).decode("utf-8", "replace").removesuffix("\n"))
-        return None
+        return _line(fd, write, keep, pastes)
     finally:
         with suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(fd, termios.TCSANOW, before)
 
 
-def _waiting_keys(fd: int, patience: float) -> bytes:
-    """Read the typed keys until none arrives for `patience` seconds."""
-    import select
-
-    typed = b""
-    while select.select([fd], [], [], patience)[0] and (more := _read(fd)):
-        typed += more
+def _waiting_keys(fd: int, pastes: PasteReader, patience: float = 0, *, whole_paste: bool = False) -> str:
+    """Read the typed keys until none arrives for `patience` seconds; a `whole_paste` however long it takes."""
+    typed = ""
+    while _is_ready(fd, None if whole_paste and pastes.pasting else patience) and (more := _read(fd)):
+        typed += with_marks(pastes.feed(more))
     return typed
 
 
-def with_whole_paste(fd: int, typed: bytes) -> bytes:
-    """Read on to the end of a paste that has begun in the typed keys. If the mark does not come, Enter ends it."""
-    import select
-
-    while typed.rfind(_BEGINS) > typed.rfind(_ENDS):
-        is_late = not select.select([fd], [], [], PASTE_SECONDS)[0]
-        more = _read(fd)
-        typed += _ENDS if not more or (is_late and more in (b"\r", b"\n")) else more
-    return typed
-
-
-def _line(fd: int) -> bytes:
-    line = b""
-    while not line.endswith(b"\n"):
-        more = _read(fd)
-        if not more:
+def _line(fd: int, write: Callable[[str], None], keep: Callable[[str], None], pastes: PasteReader) -> str | None:
+    """Read and echo a line, with what follows it to `keep`; None for a paste, which is kept with what was typed."""
+    keys, line = KeyReader(), ""
+    while True:
+        if keys.held and not _is_ready(fd, ESCAPE_SECONDS):
+            keys.flush()
+        if not (more := _read(fd)):
             raise EOFError
-        line += more
-    return line
+        pieces = pastes.feed(more)
+        for number, (text, is_pasted) in enumerate(pieces):
+            if is_pasted:
+                keep(line + re.sub(r"[\r\n]\Z", "", with_marks(pieces[number:])))  # Enter ends the line
+                write("\n")
+                return None
+            for at, character in enumerate(text, 1):
+                if character == _END_OF_INPUT and not line:
+                    raise EOFError
+                for key in keys.typed(character):
+                    if key.name in ("enter", "newline"):
+                        keep(text[at:] + with_marks(pieces[number + 1 :]))
+                        write("\n")
+                        return line
+                    before, line = line, edited(line, key)
+                    _echo(before, line, write)
+
+
+def _echo(line: str, after: str, write: Callable[[str], None]) -> None:
+    """Show how the end of a line has changed."""
+    same = min(len(line), len(after))
+    width = display_width(line[same:])
+    write("\b" * width + " " * width + "\b" * width + clean(after[same:], keep_newlines=False))
+
+
+def _is_ready(fd: int, seconds: float | None) -> bool:
+    """Wait until there is something to read, at most so many seconds."""
+    import select
+
+    return bool(select.select([fd], [], [], seconds)[0])
 
 
 def _read(fd: int) -> bytes:
@@ -184,11 +204,22 @@ def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Li
 
 
 def ask_trust(
-    screen: Screen, stream: TextIO, keep: Callable[[str], None], file: Path, values: Mapping[str, Json]
+    screen: Screen,
+    stream: TextIO,
+    keep: Callable[[str], None],
+    file: Path,
+    values: Mapping[str, Json],
+    pastes: PasteReader | None = None,
 ) -> bool | None:
-    """Ask the user; None at the end of input. Keys typed before the question, and what is pasted, go to `keep`. Raises
-    KeyboardInterrupt."""
+    """Ask the user; None at the end of input. Keys typed before the question, and what is pasted, go to `keep`; of a
+    paste that goes on after the answer, the rest is in `pastes`. Raises KeyboardInterrupt."""
     typed: list[str] = []
+    reader = pastes or PasteReader()
+
+    def say(show: Callable[[], None]) -> str | None:
+        said = ask_line(stream, show, screen.stream, typed.append, reader)
+        screen.line_was_ended()
+        return said
 
     def present() -> None:
         screen.print_lines(
@@ -206,29 +237,20 @@ def ask_trust(
         screen.stream(screen.format((("bold", _("Trust these settings of the project? [y/N]")), ("", " "))))
 
     try:
-        said = _say(screen, stream, present, typed)
+        said = say(present)
         is_pasted = False
-        while (answer := understood(said) if said is not None else None) not in ("yes", "no"):
+        while said is None or (answer := understood(said)) not in ("yes", "no"):
             is_pasted |= said is None
             if said and not is_pasted and _is_unfinished(typed):  # the rest of a line begun before the question
                 typed.append(said)
             screen.print(("", _("Please answer y (yes) or n (no).")))
-            said = _say(screen, stream, prompt, typed)
+            said = say(prompt)
     except EOFError:
         return None
     finally:
         screen.end_line()
         keep("".join(typed))
     return answer == "yes"
-
-
-def _say(screen: Screen, stream: TextIO, show: Callable[[], None], typed: list[str]) -> str | None:
-    said = ask_line(stream, show, typed.append)
-    if said is None:
-        screen.end_line()
-    else:
-        screen.line_was_ended()
-    return said
 
 
 def _is_unfinished(typed: Iterable[str]) -> bool:

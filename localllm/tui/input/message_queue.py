@@ -9,7 +9,8 @@ from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import is_command
 from localllm.tui.commands.rules import next_mode
 from localllm.tui.dialogs.approval import is_bare_answer
-from localllm.tui.input.typeahead import KeyName, TypeAhead
+from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.keys import KeyName
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line
 

@@ -19,24 +19,26 @@ from prompt_toolkit.formatted_text.utils import fragment_list_to_text
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.input.base import Input
 from prompt_toolkit.input.typeahead import get_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import HSplit, Layout, Window
 from prompt_toolkit.layout.controls import FormattedTextControl
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
+from prompt_toolkit.validation import ValidationError, Validator
 from prompt_toolkit.widgets import TextArea
 
 from localllm.base.i18n import _
 from localllm.text.sanitising import clean, display_width
-from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS
-from localllm.tui.dialogs.approval import Escaped
+from localllm.tui.bracketed_paste import PasteReader, Piece, with_marks
+from localllm.tui.dialogs.approval import Escaped, understood
 from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester, Suggestion
 from localllm.tui.input.pastes import Pastes, inserted
 from localllm.tui.input.strangers_words import Span, StrangersWords
-from localllm.tui.input.typeahead import ESCAPE_SECONDS
+from localllm.tui.keys import ESCAPE_SECONDS
 from localllm.tui.theme import Line, Theme
 
 _PROMPT = "› "
@@ -70,10 +72,11 @@ class ChatPrompt:
         change_mode: Callable[[], None] = lambda: None,
         echo: Callable[[str, str], None] = lambda _mode, _text: None,
         strangers: StrangersWords | None = None,
+        pastes: PasteReader | None = None,
     ) -> None:
         """`mode` is shown before the line if it is not empty; `change_mode` is called for Shift+Tab. `echo` prints mode
         and text of a finished line in its place, broken between words; not with a plain theme. `strangers` is told what
-        is pasted."""
+        is pasted; `pastes` is shared with what else reads the terminal."""
         self._mode = mode
         self._echo = None if theme.plain else echo
         self._change_mode = change_mode
@@ -99,6 +102,8 @@ class ChatPrompt:
             input_processors=[NothingHidden()],
             erase_when_done=not theme.plain,
         )
+
+        _share(self._session.input, pastes)
 
         def recall(buffer: Buffer) -> None:
             self._strangers.recall(buffer.text)
@@ -221,17 +226,21 @@ def _depth(theme: Theme) -> ColorDepth | None:
 
 
 class Question:
-    """Ask for one short answer during a run."""
+    """Ask for one short answer during a run. A permission is typed: pasted text is words for the model, or nothing."""
 
-    def __init__(self, theme: Theme, strangers: StrangersWords | None = None) -> None:
-        """`strangers` is told what is pasted."""
+    def __init__(
+        self, theme: Theme, strangers: StrangersWords | None = None, pastes: PasteReader | None = None
+    ) -> None:
+        """`strangers` is told what is pasted; `pastes` is shared with what else reads the terminal."""
         bindings = KeyBindings()
         noted = strangers or StrangersWords()
+        self._has_pasted = self._edits_scope = False
 
         @bindings.add(Keys.BracketedPaste)
         def _paste(event: KeyPressEvent) -> None:
             text = _pasted(event)
             noted.add(text)
+            self._has_pasted = True
             event.current_buffer.insert_text(inserted(text, event.current_buffer.document.text_before_cursor))
 
         @bindings.add("escape")
@@ -239,14 +248,26 @@ class Question:
             event.app.exit(exception=Escaped)
 
         self._session: PromptSession[str] = PromptSession(
-            style=_STYLE, color_depth=_depth(theme), key_bindings=bindings, input_processors=[NothingHidden()]
+            style=_STYLE,
+            color_depth=_depth(theme),
+            key_bindings=bindings,
+            input_processors=[NothingHidden()],
+            validator=_Typed(lambda: self._has_pasted, lambda: self._edits_scope),
+            validate_while_typing=False,
         )
+        _share(self._session.input, pastes)
+
+        def forget(buffer: Buffer) -> None:
+            self._has_pasted = self._has_pasted and bool(buffer.text)
+
+        self._session.default_buffer.on_text_changed += forget
         # The time an Escape may be part of a sequence; as long as outside of questions.
         self._session.app.ttimeoutlen = self._session.app.timeoutlen = ESCAPE_SECONDS
 
     async def ask(self, default: str = "") -> str:
-        """Read the answer, initially `default`. Raises KeyboardInterrupt for Ctrl+C, Escaped for Escape, EOFError for
-        Ctrl+D."""
+        """Read the answer, initially `default`, the scope of a permission. Raises KeyboardInterrupt for Ctrl+C, Escaped
+        for Escape, EOFError for Ctrl+D."""
+        self._has_pasted, self._edits_scope = False, bool(default)
         prompt: StyleAndTextTuples = [("class:prompt", f"  {_PROMPT}")]
         return _encodable(await self._session.prompt_async(prompt, default=default, handle_sigint=False))
 
@@ -259,12 +280,51 @@ class Question:
         return pending_keys(self._session.input)
 
 
+class _Typed(Validator):
+    """Accept no answer that allows something, and no scope of a permission, if a part of it was pasted."""
+
+    def __init__(self, has_pasted: Callable[[], bool], edits_scope: Callable[[], bool]) -> None:
+        self._has_pasted = has_pasted
+        self._edits_scope = edits_scope
+
+    def validate(self, document: Document) -> None:
+        """Raise ValidationError, which is shown, for such an answer."""
+        said = document.text.strip()
+        is_answer = self._edits_scope() or len(said) == 1 or understood(said) is not None
+        if self._has_pasted() and is_answer:
+            raise ValidationError(len(document.text), _("Pasted text gives no permission: type it."))
+
+
+class _Parser(Vt100Parser):
+    """Prompt_toolkit's parser of what is typed. Pastes come from the reader that the whole program shares."""
+
+    def __init__(self, on_key: Callable[[KeyPress], None], pastes: PasteReader) -> None:
+        super().__init__(on_key)
+        self._pastes = pastes
+
+    def feed(self, data: str) -> None:
+        """Take what the terminal sent."""
+        for piece in self._pastes.read(data):
+            if not piece.is_pasted:
+                super().feed(piece.text)
+                continue
+            self.reset()  # the begin of its mark
+            if piece.text:
+                self.feed_key_callback(KeyPress(Keys.BracketedPaste, piece.text))
+        if self._pastes.pasting:
+            self.reset()
+
+
+def _share(source: Input, pastes: PasteReader | None) -> None:
+    """Have `pastes` separate what is pasted in an input of prompt_toolkit's."""
+    parser = getattr(source, "vt100_parser", None)
+    if pastes is not None and isinstance(parser, Vt100Parser):
+        setattr(source, "vt100_parser", _Parser(parser.feed_key_callback, pastes))  # noqa: B010 - of several classes
+
+
 def pending_keys(source: Input) -> str:
     """Take the keys prompt_toolkit has read but not processed, as raw text."""
-    return "".join(
-        f"{PASTE_BEGINS}{press.data}{PASTE_ENDS}" if press.key is Keys.BracketedPaste else press.data
-        for press in get_typeahead(source)
-    )
+    return with_marks(Piece(press.data, is_pasted=press.key is Keys.BracketedPaste) for press in get_typeahead(source))
 
 
 def _pager(lines: Sequence[Line]) -> Application[None]:

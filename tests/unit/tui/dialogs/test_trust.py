@@ -1,9 +1,11 @@
 """Whether to believe a project's settings: what is shown, what counts as an answer, and what was typed before."""
 
 import codecs
+import fcntl
 import os
 import pty
 import re
+import struct
 import termios
 import threading
 import time
@@ -18,9 +20,9 @@ from localllm.base.i18n import set_language
 from localllm.config.schema import Settings
 from localllm.config.section import Section
 from localllm.text.sanitising import display_width
-from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS
+from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS, PasteReader
 from localllm.tui.dialogs import trust
-from localllm.tui.dialogs.trust import MAX_ROWS, ask_trust, gravity, setting_lines, with_whole_paste
+from localllm.tui.dialogs.trust import MAX_ROWS, ask_trust, gravity, setting_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Line, Theme
 
@@ -103,6 +105,7 @@ class Person:
         self.keyboard, self._terminal = pty.openpty()
         self.shown = self._unread = ""
         self.kept = ""
+        self.pastes = PasteReader()
         self._decoder = codecs.getincrementaldecoder("utf-8")()
 
     def close(self) -> None:
@@ -121,9 +124,16 @@ class Person:
             self._unread += more
         self._unread = self._unread.partition(text)[2]
 
+    def send(self, *pieces: str) -> None:
+        """Type pieces, each only when the one before has been read."""
+        for piece in pieces:
+            self.type(piece)
+            while struct.unpack("i", fcntl.ioctl(self._terminal, termios.FIONREAD, b"\0" * 4))[0]:
+                time.sleep(0.001)
+
     def wait_until_edited(self) -> None:
         """The question has taken what was typed before it, and a line can be typed."""
-        while not termios.tcgetattr(self._terminal)[3] & termios.ECHO:
+        while termios.tcgetattr(self._terminal)[0] & termios.ICRNL:
             time.sleep(0.001)
 
     def asked(self, acts: Callable[[], None]) -> bool | None:
@@ -133,7 +143,7 @@ class Person:
         termios.tcsetattr(self._terminal, termios.TCSANOW, quiet)
         actor.start()
         with os.fdopen(os.dup(self._terminal), "r") as source, os.fdopen(os.dup(self._terminal), "w") as screen:
-            answer = ask_trust(Screen(screen, Theme(plain=False)), source, self._keep, FILE, VALUES)
+            answer = ask_trust(Screen(screen, Theme(plain=False)), source, self._keep, FILE, VALUES, self.pastes)
         actor.join(10)
         assert termios.tcgetattr(self._terminal) == quiet
         return answer
@@ -245,26 +255,11 @@ class TestAsking:
         assert person.asked(acts) is False
         assert person.kept == f"{PASTE_BEGINS}first\ny\ny\ny\n{PASTE_ENDS}"
 
-    def test_enter_alone_ends_a_paste_that_stalls(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        pieces = [b"\n", b"y\ny\n", b"y\n"]
-
-        def read(_stream: int) -> bytes:
-            return pieces.pop()
-
-        reader, writer = os.pipe()  # on which nothing waits
-        monkeypatch.setattr(trust, "PASTE_SECONDS", 0)
-        monkeypatch.setattr(trust, "_read", read)
-        begun = f"{PASTE_BEGINS}first\n".encode()
-        assert with_whole_paste(reader, begun) == begun + b"y\ny\ny\n" + PASTE_ENDS.encode()
-        os.close(reader)
-        os.close(writer)
-
     def test_a_paste_that_has_begun_before_the_question_is_kept_to_its_end(
         self, person: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         person.type(f"{PASTE_BEGINS}first\n")
         monkeypatch.setattr(trust, "QUIET_SECONDS", 0)
-        monkeypatch.setattr(trust, "PASTE_SECONDS", 60)
 
         def acts() -> None:
             person.wait_for(QUESTION)
@@ -293,6 +288,89 @@ class TestAsking:
 
         assert person.asked(acts) is True
         assert "確認なしに実行されます" in person.shown
+
+
+def refused(person: Person, *pieces: str) -> None:
+    """Send these to the question; when it is asked again, answer no."""
+    person.wait_until_edited()
+    person.send(*pieces)
+    person.wait_for("(no).")
+    person.wait_for(QUESTION)
+    person.wait_until_edited()
+    person.type("n\n")
+
+
+class TestPastes:
+    @pytest.mark.parametrize(
+        "pasted",
+        [
+            ("y",),
+            ("y\r",),
+            ("harmless\r!touch x\rmore",),
+            ("y\r", "y\r", "y\r"),
+            ("x" * 1441 + "\r", "y\r" * 20),
+            ("x" * 4089 + "\r", "y\r"),
+            ("x" * 9000 + "\ry",),
+            ("x\x15y\r", "\x7f" * 40, "y\r", "\x04", "y\r"),
+            ("\r", "y", "\r", "\x1b", "[20", "y\r"),
+        ],
+    )
+    def test_nothing_pasted_is_an_answer(self, person: Person, pasted: tuple[str, ...]) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            refused(person, PASTE_BEGINS, *pasted, PASTE_ENDS)
+
+        assert person.asked(acts) is False
+        assert person.kept == f"{PASTE_BEGINS}{''.join(pasted)}{PASTE_ENDS}"
+
+    @pytest.mark.parametrize("cut", range(1, 6))
+    def test_the_marks_may_come_in_pieces(self, person: Person, cut: int) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            begin, end = PASTE_BEGINS[cut:], PASTE_ENDS[:cut]
+            refused(person, PASTE_BEGINS[:cut], f"{begin}y\r", f"y\r{end}", PASTE_ENDS[cut:])
+
+        assert person.asked(acts) is False
+        assert person.kept == f"{PASTE_BEGINS}y\ry\r{PASTE_ENDS}"
+
+    def test_a_typed_letter_with_a_paste_is_no_answer(self, person: Person) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            refused(person, "y", f"{PASTE_BEGINS} {PASTE_ENDS}\r")
+
+        assert person.asked(acts) is False
+        assert person.kept == f"y{PASTE_BEGINS} {PASTE_ENDS}"
+
+    def test_the_rest_of_one_begun_before_is_no_answer(self, person: Person) -> None:
+        person.type(f"{PASTE_BEGINS}one\r")
+
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.send("y\r", "y\r", PASTE_ENDS)
+            person.wait_until_edited()
+            person.type("n\n")
+
+        assert person.asked(acts) is False
+        assert person.kept == f"{PASTE_BEGINS}one\ny\ny\n{PASTE_ENDS}"
+
+    def test_one_begun_behind_the_answer_goes_on_after_it(self, person: Person) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type(f"n\r\x1b[A{PASTE_BEGINS}one")
+
+        assert person.asked(acts) is False
+        assert person.kept == "\x1b[A"
+        assert [piece.text for piece in person.pastes.read(f"\r!x\r{PASTE_ENDS}y")] == ["one\r!x\r", "y"]
+
+    def test_the_line_can_be_edited(self, person: Person) -> None:
+        def acts() -> None:
+            person.wait_for(QUESTION)
+            person.wait_until_edited()
+            person.type("日x\x7f\x7fno\x15no y\x17\x17yes\x1b[A\r")
+            person.wait_for("日x")
+
+        assert person.asked(acts) is True
 
 
 def test_what_reaches_the_network_and_what_nobody_has_placed_come_first() -> None:

@@ -187,6 +187,31 @@ async def test_what_is_pasted_as_an_answer_is_no_command(text: str) -> None:
                 assert await Question(Theme(plain=False)).ask() == begin + text.replace("\r", "\n")
 
 
+async def answer(keys: str, default: str = "") -> str:
+    """What these keys answer."""
+    with create_pipe_input() as keyboard:
+        output = Vt100_Output(StringIO(), lambda: Size(24, 80), term="xterm", enable_cpr=False)
+        with create_app_session(input=keyboard, output=output):
+            keyboard.send_text(keys)
+            return await Question(Theme(plain=False)).ask(default)
+
+
+@pytest.mark.parametrize("text", ["y", " yes\r", "a", "p", "e", "ｙ", "はい", "always", "n", "v"])
+async def test_nothing_pasted_gives_a_permission(text: str) -> None:
+    assert await answer(pasted(text) + "\r" + "\x15" * 3 + "typed\r") == "typed"
+    assert await answer(f"{text[0]}{pasted(text[1:] + ' ')}\r\x15\x15\x15y\r") == "y"
+
+
+async def test_no_scope_of_a_permission_is_pasted() -> None:
+    assert await answer(pasted(" test") + "\r" + "\x15" + "make\r", default="make all") == "make"
+    assert await answer("\x17\r", default="make all") == "make "
+
+
+async def test_what_is_pasted_for_the_model_is_an_answer() -> None:
+    assert await answer(pasted("use tabs") + "\r") == "use tabs"
+    assert await answer(pasted("y") + "\x7f" + "y\r") == "y"
+
+
 def test_a_sign_of_several_characters_stays_one_where_it_is_selected() -> None:
     parts = [("class:selected", character) for character in "葛\U000e0100👨\u200d👩\u200b"]
     given = TransformationInput(BufferControl(), Document(), 0, lambda at: at, parts, 80, 24)

@@ -11,8 +11,9 @@ from typing import TextIO
 
 import pytest
 
-from localllm.tui.bracketed_paste import PASTE_OFF, PASTE_ON, PASTE_SECONDS
-from localllm.tui.input.typeahead import ESCAPE_SECONDS, KeyName, TypeAhead
+from localllm.tui.bracketed_paste import PASTE_OFF, PASTE_ON, PASTE_SECONDS, PasteReader
+from localllm.tui.input.typeahead import TypeAhead
+from localllm.tui.keys import ESCAPE_SECONDS, KeyName
 from tests.support.each import each
 
 pytestmark = pytest.mark.anyio
@@ -101,12 +102,12 @@ class Clock:
 class Keyboard:
     """A terminal whose keys go to a TypeAhead, and what came of them."""
 
-    def __init__(self, keyboard: int, stream: TextIO) -> None:
+    def __init__(self, keyboard: int, stream: TextIO, pastes: PasteReader | None = None) -> None:
         self._keyboard = keyboard
         self.clock = Clock()
         self.pressed: list[str] = []
         self.written: list[str] = []
-        self.typeahead = TypeAhead(stream, write=self.written.append, later=self.clock.later)
+        self.typeahead = TypeAhead(stream, write=self.written.append, later=self.clock.later, pastes=pastes)
         self.typeahead.on_key = self._press
         self.typeahead.start()
 
@@ -218,10 +219,66 @@ async def test_an_escape_is_told_when_nothing_followed_in_time(terminal: tuple[i
         assert board.clock.due is not None
         board.clock.due()
         assert board.pressed == ["up", "escape"]
-        await board.type(b"\x1b[200~half", lambda: board.clock.due is not None)
-        assert board.clock.seconds == PASTE_SECONDS
+        board.typeahead.stop()
+
+
+async def test_no_pause_makes_keys_of_a_paste(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        for piece in (b"\x1b[20", b"0~one\r", b"!touch x\r", b"\x1b", b"\r", b"\x1b[20", b"/exit\r\x1b[2"):
+            await board.type(piece, lambda: board.clock.due is not None)
+            assert board.clock.due is not None
+            board.clock.due()
+            assert (board.pressed, board.typeahead.text()) == ([], "")
+        await board.type(b"01~", lambda: bool(board.typeahead.text()))
+        assert board.typeahead.text() == "one\n!touch x\n\n[20/exit\n"
+        await board.type(b"\r", lambda: bool(board.pressed))
+        board.typeahead.stop()
+
+
+async def test_a_mark_that_comes_behind_an_escape_begins_a_paste(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        await board.type(b"\x1b", lambda: board.clock.due is not None)
+        assert board.clock.due is not None
         board.clock.due()
-        assert board.typeahead.text() == "half"
+        await board.type(b"[200~y\r\x1b[201~", lambda: bool(board.typeahead.text()))
+        assert (board.pressed, board.typeahead.text()) == (["escape"], "y\n")
+        board.typeahead.stop()
+
+
+async def test_ctrl_c_ends_a_paste_whose_end_mark_is_lost(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    seconds = [0.0]
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream, PasteReader(lambda: seconds[0]))
+        await board.type(b"\x1b[200~!one\r", lambda: board.clock.due is not None)
+        board.typeahead.end_stalled_paste()
+        assert board.typeahead.text() == "", "it may still be coming"
+        seconds[0] += PASTE_SECONDS
+        board.typeahead.end_stalled_paste()
+        assert board.typeahead.text() == "\n!one\n"
+        await board.type(b"x\r", lambda: bool(board.pressed))
+        assert board.pressed == ["enter \n!one\nx"]
+        board.typeahead.stop()
+
+
+async def test_a_question_waits_for_a_paste_that_pauses(terminal: tuple[int, int]) -> None:
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        pastes = PasteReader()
+        board = Keyboard(keyboard, stream, pastes)
+        board.typeahead.pause()
+        pastes.read("\x1b[200~one\r")  # and nothing more in time
+        waiting = asyncio.create_task(board.typeahead.settle(quiet=0))
+        for piece in (b"y\r", b"a\r", b"\r\x1b[201~\r"):
+            assert not (await asyncio.wait([waiting], timeout=0.05))[0]
+            os.write(keyboard, piece)
+        await waiting
+        assert board.typeahead.text() == "one\ny\na\n\n\n"
+        assert board.pressed == []
         board.typeahead.stop()
 
 

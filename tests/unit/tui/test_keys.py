@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from localllm.tui.input.typeahead import Key, KeyReader
+from localllm.tui.keys import Key, KeyReader
 from tests.support.each import each
 
 
@@ -100,5 +100,17 @@ def test_a_paste_whose_end_is_lost_is_kept() -> None:
     assert reader.pasting
     assert not reader.held
     assert reader.feed(b"o\x1b[20") == []
-    assert reader.flush()[0].text.startswith("one\ntwo")
+    assert reader.flush() == []
+    assert reader.feed(b"x\r") == []
+    (pasted,) = reader.end_paste()
+    assert (pasted.name, pasted.text) == ("paste", "one\ntwo[20x\n")
     assert reader.feed(b"x\r") == [text("x"), ENTER]
+
+
+@each(("raw", "keys"), CASES)
+def test_the_same_with_a_pause_after_each_byte_of_a_paste(raw: str, keys: list[Key]) -> None:
+    reader, found = KeyReader(), list[Key]()
+    for byte in raw.encode():
+        found += reader.feed(bytes([byte]))
+        found += reader.flush() if reader.pasting else []
+    assert joined(found) == keys
