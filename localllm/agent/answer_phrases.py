@@ -55,7 +55,7 @@ _CHANGED_JA = (
     r"|が完了し)(?:ました|ております)|(?:直し|書き換え|変え|作り|書き|置き換え|加え)ました|^完了(?:です)?[。！]?$"
     r"|^できました"
 )
-_CHANGED_TO_JA = r"(?<!失敗する)ようになりました|(?<!参考)(?<![気元])にしました|くしました"
+_CHANGED_TO_JA = r"(?<!失敗する)ようになりました|(?<!参考)(?<!そのまま)(?<![気元])にしました|くしました"
 _ADMITTED = (
     r"(?i)\b(?:could not|couldn't|cannot|can't|unable to|was not able|wasn't able|not possible|impossible|failed to"
     r"|gave up|give up|did not (?:manage|work|change|apply|make|succeed|finish|fix)|didn't (?:manage|work|change"
@@ -81,7 +81,8 @@ _NOTHING_NEEDED = (
 _LEFT_AS_IS = (
     r"(?i)\b(?:left|leave|leaving|kept|keep|keeping) [^.\n]{1,60}\b(?:unchanged|untouched|alone|as[- ]is"
     r"|as (?:it|they) (?:is|are|was|were))\b|\b(?:made|making|did not make|didn't make) (?:no|any) (?:\w+ )?(?:changes"
-    r"|edits)\b|そのままに(?:し|なって)|変更(?:は|を)?(?:加え|行って|行い)(?:ていま|ま)せん"
+    r"|edits)\b|そのままに(?:し|なって)"
+    r"|(?:変更|修正|編集|更新)(?:は|を)?(?:何も)?(?:加え|行って|行い|して|し)(?:ていま|いま|ま)せん"
 )
 _NONE_OF = (
     r"(?i)(?:\b(?:no|without)|(?:\bnot|n['’]t|\bnever) (?:find|found|see|seen|detect|spot|notice|contain|have))\b"
