@@ -15,6 +15,7 @@ from localllm.agent import request_phrases, requested_checks
 from localllm.agent.announcements import announces, is_only_call, last_command
 from localllm.agent.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.command_kinds import command_kind
+from localllm.agent.git_checks import unfinished_merge
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.run_facts import DOCUMENTS, RunFacts
@@ -295,8 +296,6 @@ class Finishing(Middleware):
         """Return that a merge or the like which the run has to do with is in progress."""
         if not self._facts.may_be_merging:
             return []
-        from localllm.agent.git_checks import unfinished_merge  # most runs merge nothing
-
         found = await asyncio.to_thread(unfinished_merge, self._tools.root, state.goal, text)
         if found is None:
             return []

@@ -1,16 +1,57 @@
-"""Check the end of a run against git: a merge or rebase that has not ended, files that git has restored."""
+"""Check the end of a run against git: new commits, a merge or rebase that has not ended, files that it has restored."""
 
 import asyncio
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from localllm.agent.run_facts import RunFacts
+from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.paths import some_of
+from localllm.sandbox.protect.repository import find_place
 from localllm.tools.change_history import ChangeHistory
-from localllm.tools.merge_state import read_merge_state
+
+_LONGEST_LOG = 1_000_000
+
+
+class CommitLog:
+    """Git's log of the commits that were checked out in the repository around `root`, as it was at first."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._size = _size(_log_of(root))
+
+    def has_new(self) -> bool:
+        """Return whether it has another commit now, whatever program made it."""
+        log = _log_of(self._root)
+        size = _size(log)
+        if log is None or size <= self._size:
+            return size < self._size
+        try:
+            with log.open("rb") as file:
+                file.seek(self._size)
+                new = file.read(_LONGEST_LOG)
+        except OSError:
+            return True
+        return any(not line.rpartition(b"\t")[2].startswith((b"checkout:", b"reset:")) for line in new.splitlines())
+
+
+def _log_of(root: Path) -> Path | None:
+    with suppress(LocalLLMError, OSError):
+        if place := find_place(root):
+            return place.folder / "logs" / "HEAD"
+    return None
+
+
+def _size(file: Path | None) -> int:
+    try:
+        return file.stat().st_size if file else 0
+    except OSError:
+        return 0
+
 
 _OPEN = late_pattern(
     r"\bin progress\b|--(?:continue|abort|skip|quit)\b|\b(?:still|remain\w*|unresolved|unmerged|unfinished|paused"
@@ -44,6 +85,8 @@ class Unfinished(NamedTuple):
 def unfinished_merge(root: Path, request: str, answer: str) -> Unfinished | None:
     """Return what is not finished of a merge, rebase, cherry-pick or revert in the repository that `root` is in, and
     which files are in conflict; None if nothing is. A merge that is requested without a commit may be in progress."""
+    from localllm.tools.merge_state import read_merge_state  # most runs merge nothing
+
     state = read_merge_state(root)
     operation = "" if state.operation == "bisect" else state.operation
     if not state.unmerged and (not operation or _NOT_TO_END.search(request)):

@@ -7,6 +7,7 @@ import msgspec
 
 from localllm.agent import answer_phrases as phrases
 from localllm.agent import request_phrases, requested_checks
+from localllm.agent.git_checks import brought_back
 from localllm.agent.middleware import RunState
 from localllm.agent.run_facts import RunFacts
 from localllm.agent.work_checks import Finding, short_command
@@ -40,8 +41,6 @@ class TestRunChecks:
     async def findings(self, state: RunState, text: str) -> list[Finding]:
         """Return that the last test failed, or that the answer claims passed tests which did not pass."""
         if unchecked := self._facts.unchecked:
-            from localllm.agent.git_checks import brought_back  # most runs change no code
-
             changes = self._tools.changes
             in_words = await asyncio.to_thread(changes.with_same_code, self._position, unchecked)
             self._same_code = in_words | await brought_back(changes, self._facts, self._position)

@@ -1,17 +1,16 @@
 """Compare an answer with the single pieces of work that were ordered or that it claims."""
 
 import asyncio
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
 
 from localllm.agent import answer_phrases as phrases
 from localllm.agent import request_phrases, requested_checks
+from localllm.agent.git_checks import CommitLog
 from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.run_facts import RunFacts, is_code
@@ -58,7 +57,7 @@ class WorkChecks:
 
     def begin(self) -> None:
         """Start a new run."""
-        self._log_size = _size(_commit_log(self._tools.root))
+        self._commits = CommitLog(self._tools.root)
         self._plan = self._tools.plan.text
         self._position = self._tools.changes.position
         self._begun = time.time_ns()
@@ -383,7 +382,7 @@ class WorkChecks:
             return
         tool = next((name for name in _COMMITTERS if any(one.name == name for one in state.tools)), "")
         is_continued = facts.had_committed and request_phrases.is_agreement(state.query)
-        if not tool or is_continued or self._has_new_commit():
+        if not tool or is_continued or self._commits.has_new():
             return
         if is_claimed := phrases.says_committed(text):
             is_excused = phrases.needs_nothing(text) and not facts.has_failed_commit
@@ -401,20 +400,6 @@ class WorkChecks:
         why = ": the last commit failed" if facts.has_failed_commit else ""
         yield Finding("not_committed", reason, contradicts=True, params={"why": why, "tool": tool})
 
-    def _has_new_commit(self) -> bool:
-        """Return whether git's log of the checked-out commits has one of this run, whatever program made it."""
-        log = _commit_log(self._tools.root)
-        size = _size(log)
-        if log is None or size <= self._log_size:
-            return size < self._log_size
-        try:
-            with log.open("rb") as file:
-                file.seek(self._log_size)
-                new = file.read(_LONGEST_LOG)
-        except OSError:
-            return True
-        return any(not line.rpartition(b"\t")[2].startswith((b"checkout:", b"reset:")) for line in new.splitlines())
-
 
 def short_command(command: str, width: int = _LONGEST_COMMAND) -> str:
     """Return a command on one line of at most `width` cells."""
@@ -427,29 +412,3 @@ def _shares_line(content: str, texts: Iterable[str]) -> bool:
     lines = {line for line in lines if len(line) >= _TELLING_LINE} or lines
     shown = (line.strip() for text in texts for line in text.splitlines())
     return any(line in lines or _NUMBERED.sub("", line) in lines for line in shown)
-
-
-_LONGEST_LOG, _LONGEST_GITFILE = 1_000_000, 4_096
-
-
-def _commit_log(root: Path) -> Path | None:
-    """Return the file in which git logs the checked-out commits of the repository around `root`; None if none."""
-    for folder in (root, *root.parents):
-        place = folder / ".git"
-        try:
-            if place.is_file():
-                with place.open("rb") as file:
-                    said = file.read(_LONGEST_GITFILE)
-                place = folder / os.fsdecode(said.partition(b"gitdir:")[2].strip())
-            if place.is_dir():
-                return place / "logs" / "HEAD"
-        except (OSError, ValueError):
-            return None
-    return None
-
-
-def _size(file: Path | None) -> int:
-    try:
-        return file.stat().st_size if file else 0
-    except OSError:
-        return 0

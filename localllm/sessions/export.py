@@ -26,7 +26,6 @@ FORMATS: tuple[Format, ...] = ("md", "html", "json")
 _LINES = 40  # of a result, in Markdown
 _SUMMARY = 160  # cells
 _ARGUMENT = 200  # characters of an argument on the line of its call
-_FACTS = ("title", "project", "began", "model", "requests", "tokens")
 
 
 def export(transcript: Transcript, to: Format) -> str:
