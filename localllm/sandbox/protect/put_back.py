@@ -8,17 +8,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from time import strftime
+from typing import NamedTuple
 
 from localllm.base import logs
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges, harmless_part_of
-from localllm.sandbox.protect.protected_paths import Entry, is_output, is_protected, new_folders
+from localllm.sandbox.protect.protected_paths import Entry, by_depth, is_output, is_protected, new_folders
 from localllm.sandbox.protect.quarantine import prune
 from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.shared_files import sever
 
 _MOST_OUTPUT = 100_000_000  # bytes of new long output that is checked at one time
 _MANY = 100  # new files in a folder; one with more is moved as a whole
+
+
+class Undone(NamedTuple):
+    """Paths with changes that have to be undone; those of them that were spared this time; what was restored; and why
+    the first of the others could not be restored."""
+
+    found: frozenset[str]
+    spared: frozenset[str]
+    restored: frozenset[str]
+    error: OSError | None
+
+    def with_more(self, other: "Undone") -> "Undone":
+        """Return both together."""
+        restored = self.restored | other.restored
+        return Undone(self.found | other.found, self.spared | other.spared, restored, self.error or other.error)
 
 
 class PutBack:
@@ -32,7 +48,32 @@ class PutBack:
         self._quarantine = quarantine
         self.stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
 
-    def put_back(
+    def undo(
+        self,
+        paths: Iterable[str],
+        after: Mapping[str, Entry],
+        harmful: HarmfulChanges,
+        needed_folders: Callable[[str], Iterable[str]],
+        *,
+        is_held: bool,
+        most: int | None = None,
+        is_spared: Callable[[str], bool] = lambda _path: False,
+    ) -> Undone:
+        """Restore those of the paths whose changes have to be undone, at most `most`, but for what `is_spared`. See
+        `_put_back`."""
+        found = frozenset(path for path in paths if _must_go(harmful, path, after.get(path)))
+        spared = frozenset(filter(is_spared, found))
+        found -= spared
+        changed = sorted({*_outermost(sorted(found), after), *(harmful.broken.keys() & found)}, key=by_depth)[:most]
+        if not changed:
+            return Undone(found, spared, frozenset(), None)
+        try:
+            restored = self._put_back(changed, after, harmful, needed_folders, is_held=is_held)
+        except OSError as error:
+            return Undone(found, spared, frozenset(), error)
+        return Undone(found, spared, frozenset(restored), None)
+
+    def _put_back(
         self,
         changed: list[str],
         after: Mapping[str, Entry],
@@ -75,7 +116,7 @@ class PutBack:
 
     def delete(self, derived: Mapping[str, Entry], harmful: HarmfulChanges) -> None:
         """Delete what a command has written of files that can be made again, without keeping them."""
-        if paths := [path for path, now in derived.items() if must_go(harmful, path, now)]:
+        if paths := [path for path, now in derived.items() if _must_go(harmful, path, now)]:
             with Restorer(self._root, None) as restorer:
                 for path in paths:
                     restorer.remove(path)
@@ -137,7 +178,7 @@ def take_in_outputs(root: Path, before: dict[str, Entry], after: Mapping[str, En
         room -= min(room, entry.identity[2])
 
 
-def must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
+def _must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
     """Return whether a change has to be undone, or cannot be judged."""
     try:
         return harmful.has(path, now)
@@ -146,7 +187,7 @@ def must_go(harmful: HarmfulChanges, path: str, now: Entry | None) -> bool:
         return True
 
 
-def outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
+def _outermost(changed: list[str], after: Mapping[str, Entry]) -> Iterator[str]:
     """Yield the sorted paths that are in no folder among them, which is removed with everything in it."""
     gone = "\0"
     for path in changed:

@@ -5,6 +5,7 @@ protected by their names, see `protected_names`; those of the format reftable ar
 of a killed program has packed, as only a program that saw the list before can tell.
 """
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -46,6 +47,7 @@ class ReplacedObjects:
         self.is_cut = False
         self._root = root
         self._known: set[_Identity] = set()
+        self._sound: set[bytes] = set()
         self._allowed: set[bytes] = set()
         self._has_believed = False
 
@@ -66,18 +68,27 @@ class ReplacedObjects:
         """Return the lists with other replacements, by path below the root; the content of an entry is what may stay
         of it."""
         found: dict[str, Entry] = {}
-        kept: dict[_Identity, bytes] = {}
+        kept: dict[_Identity, bytes | None] = {}
         for path, about in self._unknown(reach) if self._has_believed else ():
             identity = identity_of(about)
-            if identity not in kept and identity not in self._known and (content := self._read(path)) is not None:
-                left = b"".join(self._without_new(_ODD.sub(b"", piece)) for piece in _pieces(content))
-                if left == content:
-                    self._known.add(identity)
-                else:
-                    kept[identity] = left
-            if identity in kept:
-                found[path] = Entry(about.st_mode, identity, kept[identity])
+            if identity not in kept:
+                content = self._read(path)
+                kept[identity] = None if content is None else self._left_of(content)
+            if (left := kept[identity]) is not None:
+                found[path] = Entry(about.st_mode, identity, left)
         return found
+
+    def _left_of(self, content: bytes) -> bytes | None:
+        """Return what may stay of a list, None for all. Its content is remembered, not its times, which a command can
+        keep while it changes the file by a mapping."""
+        digest = hashlib.sha256(content).digest()
+        if digest in self._sound:
+            return None
+        left = b"".join(self._without_new(_ODD.sub(b"", piece)) for piece in _pieces(content))
+        if left != content:
+            return left
+        self._sound.add(digest)
+        return None
 
     def _without_new(self, piece: bytes) -> bytes:
         if not any(_said(line) not in self._allowed for line in _lines(piece)):

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from threading import Lock
@@ -17,13 +18,12 @@ from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, CommandRecords, Lifetime, OthersRecord
-from localllm.sandbox.protect.derived_git_files import DerivedGitFiles
+from localllm.sandbox.protect.ending_checks import EndingChecks
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.home_links import HomeLinks
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
-from localllm.sandbox.protect.outward_links import OutwardLinks
 from localllm.sandbox.protect.path_programs import PathPrograms
 from localllm.sandbox.protect.protected_paths import (
     Entry,
@@ -40,11 +40,10 @@ from localllm.sandbox.protect.protected_paths import (
     may_be_read_only,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
-from localllm.sandbox.protect.put_back import PutBack, must_go, outermost, take_in_outputs
+from localllm.sandbox.protect.put_back import PutBack, take_in_outputs
 from localllm.sandbox.protect.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
-from localllm.sandbox.protect.stored_objects import StoredObjects
 
 _NOTHING = Entry(0, (), b"")
 _Found = TypeVar("_Found")
@@ -95,8 +94,7 @@ class ProtectedFiles:
         self._data = RepositoryData(root)
         self._index_files = IndexFiles(root)
         self._replaced = ReplacedObjects(root)
-        self._derived = DerivedGitFiles(root)
-        self._stored = StoredObjects(root)
+        self._at_end = EndingChecks(root, is_hidden)
         self._first: frozenset[str] | None = None
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
@@ -108,8 +106,7 @@ class ProtectedFiles:
         self._began = 0.0
         self._is_unfinished = False
         self._failed: Exception | None = None
-        self._spared: frozenset[str] = frozenset()
-        self._links_out = OutwardLinks(root, is_hidden)
+        self._spared = frozenset[str]()
         self._put = PutBack(root, quarantine)
 
     def look_ahead(self) -> None:
@@ -147,7 +144,7 @@ class ProtectedFiles:
                 self._known = self._data.known = record
                 self._index_files = IndexFiles(self._root)
                 self._replaced = ReplacedObjects(self._root)
-                self._derived, self._stored = DerivedGitFiles(self._root), StoredObjects(self._root)
+                self._at_end.forget()
                 self._is_cut_short = False
                 changed.update(self._put_back(within=Lifetime(self._root, record, lived)))
                 if self._is_cut_short:
@@ -190,12 +187,12 @@ class ProtectedFiles:
         others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
         self._see_links(reach, others)
-        self._is_overlooked = self._is_cut_short = False
-        self._links_out.is_cut = self._replaced.is_cut = self._stored.is_cut = False
+        self._is_overlooked = self._is_cut_short = self._replaced.is_cut = False
+        self._at_end.begin()
         self._earlier = []
         if self._first is None:
             self._first = frozenset(reach.repositories)
-        on_path = (joined(folder, "-") for folder in self._on_path.folders)
+        on_path = [joined(folder, "-") for folder in self._on_path.folders]
         linkless = (*self._linkless, *on_path, *sorted(self._home_links.targets()))
         found, named, places = self._look_at_named(before, last.before, tops, reach, linkless)
         in_data = self._data.believe(reach, last.before)
@@ -203,8 +200,7 @@ class ProtectedFiles:
         self._leave_out_what_others_changed(before, [*others, *self._records.of_others()])
         self._index_files.believe(reach)
         self._replaced.believe(reach, before)
-        for files in (self._derived, self._stored):
-            files.believe(self._data.objects(reach))
+        self._at_end.believe(self._data.objects(reach))
         settings = {path: entry for path, entry in {**last.before, **last.gone}.items() if is_git_settings(path)}
         gone = {path: entry for path, entry in settings.items() if path not in before}
         self._put.leave_out_stuck(before)
@@ -232,7 +228,7 @@ class ProtectedFiles:
         if reach.links:
             every = [*others, *self._records.of_others()]
             lifetimes = [Lifetime(self._root, CommandRecord(begun=one.record.begun), one.lived) for one in every]
-            self._links_out.see(reach.links, is_running=self._running > 0, others=lifetimes)
+            self._at_end.links.see(reach.links, is_running=self._running > 0, others=lifetimes)
 
     def _leave_out_what_others_changed(self, before: dict[str, Entry], others: Iterable[OthersRecord]) -> None:
         """Take what commands of another program, or earlier ones after which not all could be scanned, have changed to
@@ -313,7 +309,7 @@ class ProtectedFiles:
     @property
     def is_overlooked(self) -> bool:
         """Whether, since commands began, there were more new folders than there was time to scan."""
-        return self._is_overlooked or self._links_out.is_cut or self._replaced.is_cut or self._stored.is_cut
+        return self._is_overlooked or self._replaced.is_cut or self._at_end.is_cut
 
     @property
     def is_alone(self) -> bool:
@@ -407,38 +403,41 @@ class ProtectedFiles:
         known, self._failed = self._known, None
         if not is_in_place(self._root):
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=os.strerror(errno.ELOOP))
-        seconds = self._time_after(most) if within is None else _TIME_AT_START
-        after, reach = self._look_after(seconds)
+        after, reach = self._look_after(self._time_after(most) if within is None else _TIME_AT_START)
         after |= self._tried(lambda: self._look_at_new(reach))
         self._is_cut_short = not reach.is_complete
         self._is_overlooked |= self._is_cut_short
         if not reach.is_complete:
             after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
-        self._links_out.see(reach.links, is_running=True)
-        is_held = self._running > 0 or self._records.is_of_others()
-        if most is None:
-            after |= self._tried(lambda: self._links_out.new(known, is_ours=within is None))
-            after |= self._tried(
-                lambda: self._stored.wrong(self._data.objects(reach), known.begun, seconds, is_held=is_held)
-            )
+        self._at_end.links.see(reach.links, is_running=True)
         take_in_outputs(self._root, known.before, after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
         heads = {path: before for path, (before, _) in broken.items()}
         harmful = HarmfulChanges(self._root, known, heads, within, self._earlier)
+        is_held = self._running > 0 or self._records.is_of_others()
+        undo = partial(self._put.undo, harmful=harmful, needed_folders=self._data.needed_folders, is_held=is_held)
+        undone = undo({*known.before, *after, *broken}, after, most=most, is_spared=is_spared)
+        self._spared = undone.spared
         if most is None:
-            self._put.delete(self._tried(lambda: self._derived.new(self._data.objects(reach))), harmful)
-        found = {path for path in {*known.before, *after, *broken} if must_go(harmful, path, after.get(path))}
-        self._spared = frozenset(filter(is_spared, found))
-        found -= self._spared
-        changed = sorted({*outermost(sorted(found), after), *(broken.keys() & found)}, key=by_depth)[:most]
-        undone = changed and self._put.put_back(changed, after, harmful, self._data.needed_folders, is_held=is_held)
-        if most is None and within is None:
-            self._tried(lambda: self._index_files.forget_forged_times(reach))
+            late = self._look_late(reach, harmful, is_ours=within is None, is_held=is_held)
+            undone, after = undone.with_more(undo(late, late)), after | late
+            if within is None:
+                self._tried(lambda: self._index_files.forget_forged_times(reach))
+        if undone.error:
+            raise undone.error
         if self._failed:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
-        left = {path: now for path, now in (self._index_files.linked | after).items() if path not in found}
-        return tuple(sorted({*undone, *self._put.copy_linked(left, harmful)}))
+        left = {path: now for path, now in (self._index_files.linked | after).items() if path not in undone.found}
+        return tuple(sorted({*undone.restored, *self._put.copy_linked(left, harmful)}))
+
+    def _look_late(self, reach: Reach, harmful: HarmfulChanges, *, is_ours: bool, is_held: bool) -> dict[str, Entry]:
+        """Return what takes long to find, now that the protected files are back; delete what git derives."""
+        objects = self._tried(lambda: dict.fromkeys(self._data.objects(reach)))
+        looks = self._at_end.looks(harmful.known, objects, reach.seconds, is_ours=is_ours, is_held=is_held)
+        late = {path: now for look in looks for path, now in self._tried(look).items()}
+        self._put.delete(self._tried(lambda: self._at_end.derived.new(objects)), harmful)
+        return late
 
     def _time_after(self, most: int | None) -> float:
         """Return how long to scan: after a command as long as it has run, since making folders takes longer than

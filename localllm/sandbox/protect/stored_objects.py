@@ -45,13 +45,15 @@ def is_index_of_pack(path: str) -> bool:
 
 
 class StoredObjects:
-    """The objects of the repositories in the project at `root`. `is_cut`: not all new ones could be read."""
+    """The objects of the repositories in the project at `root`. `is_cut`: not all new ones could be read; those are
+    tried again after the next command."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._folders = FolderListings(_may_be_stored)
         self._sound: set[tuple[_Identity, _Identity | str]] = set()
         self._known: dict[str, int] = {}
+        self._unread: set[str] = set()
         self._has_believed = False
         self.is_cut = False
 
@@ -70,23 +72,36 @@ class StoredObjects:
         start = len(str(self._root)) + 1
         found: dict[str, Entry] = {}
         loose: list[tuple[str, os.stat_result]] = []
+        packs: list[tuple[str, os.stat_result, os.stat_result]] = []
         for objects in folders:
             for folder in self._folders.of(objects):
                 is_moved = self._has_believed and self._known.get(folder.path) != folder.inode()
                 since_when = 0 if is_moved else since
                 if folder.name == "pack":
-                    for path, about, content in self._packs(folder.path, since_when, deadline):
-                        found[path[start:]] = Entry(about.st_mode, identity_of(about), content)
+                    packs += self._new_packs(folder.path, since_when)
                 else:
                     loose += self._new(folder.path, since_when)
+        self._unread = set()
         for path, about in sorted(loose, key=lambda one: one[1].st_size):
             is_sound = _is_sound(_name(path), path, deadline)
             if is_sound is None:
-                self.is_cut = True
+                self._unread.add(path)
             elif is_sound:
                 self._sound.add((identity_of(about), _name(path)))
             else:
                 found[path[start:]] = Entry(about.st_mode, identity_of(about), None)
+        for path, about, of_pack in sorted(packs, key=lambda one: one[2].st_size):
+            try:
+                now = _read(path)
+                content = self._index_of(path.removesuffix(_INDEX) + _PACK, now, deadline)
+            except (OSError, subprocess.SubprocessError, ValueError):
+                self._unread.add(path)
+                continue
+            if content == now:
+                self._sound.add((identity_of(about), identity_of(of_pack)))
+            else:
+                found[path[start:]] = Entry(about.st_mode, identity_of(about), content)
+        self.is_cut |= bool(self._unread)
         if is_held:
             self._sound.clear()
         return found
@@ -98,30 +113,20 @@ class StoredObjects:
                 about = stat_of(entry.path)
             except OSError:
                 continue  # deleted meanwhile
-            if about.st_ctime_ns >= since and (identity_of(about), _name(entry.path)) not in self._sound:
+            is_new = about.st_ctime_ns >= since or entry.path in self._unread
+            if is_new and (identity_of(about), _name(entry.path)) not in self._sound:
                 yield entry.path, about
 
-    def _packs(self, folder: str, since: int, deadline: float) -> Iterator[tuple[str, os.stat_result, bytes | None]]:
-        """Yield the indexes of packs that are wrong, with what they should contain; None if the pack is broken."""
+    def _new_packs(self, folder: str, since: int) -> Iterator[tuple[str, os.stat_result, os.stat_result]]:
+        """Yield the indexes of packs that are new, or whose packs are."""
         for entry in self._folders.of(folder):
             if not entry.name.endswith(_INDEX):
                 continue
-            pack = entry.path.removesuffix(_INDEX) + _PACK
-            with suppress(FileNotFoundError):  # git passes over an index without its pack
-                both = about, of_pack = os.lstat(entry.path), os.lstat(pack)
-                identity = (identity_of(about), identity_of(of_pack))
-                if max(one.st_ctime_ns for one in both) < since or identity in self._sound:
-                    continue
-                try:
-                    now = _read(entry.path)
-                    content = self._index_of(pack, now, deadline)
-                except (OSError, subprocess.SubprocessError, ValueError):
-                    self.is_cut = True
-                    continue
-                if content == now:
-                    self._sound.add(identity)
-                else:
-                    yield entry.path, about, content
+            with suppress(OSError):  # git passes over an index without its pack
+                both = about, of_pack = os.lstat(entry.path), os.lstat(entry.path.removesuffix(_INDEX) + _PACK)
+                is_new = max(one.st_ctime_ns for one in both) >= since or entry.path in self._unread
+                if is_new and (identity_of(about), identity_of(of_pack)) not in self._sound:
+                    yield entry.path, about, of_pack
 
     def _index_of(self, pack: str, now: bytes, deadline: float) -> bytes | None:
         """Return the index that git makes of a pack, of the same version as the one it has `now`; None if the pack is

@@ -1,5 +1,6 @@
 """A command's replacement of an object is taken away; what the user has replaced stays, also when git packs it."""
 
+import mmap
 import subprocess
 from pathlib import Path
 
@@ -63,6 +64,24 @@ def test_a_packed_one_is_found_whatever_stands_before_its_name(root: Path, files
     files.begin()
     with (root / ".git/packed-refs").open("a", newline="") as file:
         file.write(f"{oldest}{blank}refs/replace/{newest}\n")
+    assert git(root, "log", "--format=%s") != shown
+    assert files.end() == (".git/packed-refs",)
+    assert git(root, "log", "--format=%s") == shown
+
+
+def test_one_that_a_mapping_makes_of_another_name_after_a_look_is_found(root: Path, files: ProtectedFiles) -> None:
+    git(root, "pack-refs", "--all")
+    shown = git(root, "log", "--format=%s")
+    newest, oldest = git(root, "rev-parse", "HEAD", "HEAD~2").split()
+    files.begin()
+    packed = root / ".git/packed-refs"
+    head, *rest = packed.read_bytes().splitlines(keepends=True)
+    packed.write_bytes(b"".join([head, *rest[:1], f"{oldest} refs/replacd/{newest}\n".encode(), *rest[1:]]))
+    with packed.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:] = bytes(mapped)  # its pages are dirty now: later writes change no times
+        assert files.check() == ()
+        at = mapped.find(b"replacd")
+        mapped[at : at + 7] = b"replace"
     assert git(root, "log", "--format=%s") != shown
     assert files.end() == (".git/packed-refs",)
     assert git(root, "log", "--format=%s") == shown

@@ -1,5 +1,6 @@
 """An object that a command has stored under another one's name is not believed; what git itself stores stays."""
 
+import errno
 import hashlib
 import mmap
 import os
@@ -9,11 +10,15 @@ import time
 import zlib
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from localllm.sandbox.protect import stored_objects
+from localllm.sandbox.protect.protected_paths import Entry
+from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.revert import ProtectedFiles
+from localllm.sandbox.protect.stored_objects import StoredObjects
 
 NAMES = ("-c", "user.name=a", "-c", "user.email=a@b")
 KINDS = {"commit": 1, "tree": 2, "blob": 3}
@@ -200,6 +205,31 @@ def test_what_cannot_be_read_in_time_stays_and_is_said(
     assert files.end() == ()
     assert files.is_overlooked
     assert pack.with_suffix(".idx").exists()
+    files.begin()
+    assert files.end() == ()
+    assert files.is_overlooked
+    monkeypatch.undo()
+    files.begin()
+    assert files.end() == ()
+    assert not files.is_overlooked
+
+
+def test_what_could_not_be_read_in_time_is_found_after_a_later_command(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files.begin()
+    write(root, "docs/a", "first one")
+    write(root, "docs/b", "other one")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    both = [object_file(root, f"docs/{name}") for name in "ab"]
+    swap(*both)
+    monkeypatch.setattr(stored_objects, "_is_sound", lambda *_given: None)
+    assert files.end() == ()
+    monkeypatch.undo()
+    time.sleep(0.01)
+    files.begin()
+    assert sorted(files.end()) == sorted(str(file.relative_to(root)) for file in both)
 
 
 def test_what_another_command_may_still_change_by_a_mapping_is_read_again(root: Path, files: ProtectedFiles) -> None:
@@ -223,3 +253,49 @@ def test_what_another_command_may_still_change_by_a_mapping_is_read_again(root: 
         for one, content in zip(maps, contents[::-1], strict=True):
             one[:] = content
     assert sorted(files.end()) == sorted(str(file.relative_to(root)) for file in stored)
+
+
+def test_protected_files_are_back_before_objects_are_read(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook, tasks = root / ".git/hooks/pre-commit", root / ".vscode/tasks.json"
+    seen: list[bool] = []
+    wrong = StoredObjects.wrong
+
+    def slow(*given: Any, **more: Any) -> dict[str, Entry]:
+        seen.append(hook.exists() or tasks.exists())
+        return wrong(*given, **more)
+
+    monkeypatch.setattr(StoredObjects, "wrong", slow)
+    files.begin()
+    for file in (hook, tasks):
+        write(root, str(file.relative_to(root)), "#!/bin/sh")
+    assert files.end() == (".git/hooks/pre-commit", ".vscode/tasks.json")
+    assert seen == [False]
+
+
+def test_what_cannot_be_put_back_keeps_no_object_from_being_read(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_given: Any) -> None:
+        raise PermissionError(errno.EPERM, "no")
+
+    files.begin()
+    write(root, ".vscode/tasks.json", "{}")
+    write(root, "docs/a", "first one")
+    write(root, "docs/b", "other one")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    swap(object_file(root, "docs/a"), object_file(root, "docs/b"))
+    found: list[str] = []
+    wrong = StoredObjects.wrong
+
+    def noted(*given: Any, **more: Any) -> dict[str, Entry]:
+        found.extend(there := wrong(*given, **more))
+        return there
+
+    monkeypatch.setattr(StoredObjects, "wrong", noted)
+    monkeypatch.setattr(Restorer, "remove", fail)
+    with pytest.raises(OSError, match="tasks"):
+        files.end()
+    assert len(found) == 2
