@@ -73,6 +73,7 @@ def missing_places(
 def _missing_files(answer: str, known: Sequence[str], listing: ProjectListing) -> Iterator[Unfounded]:
     paths = named_paths("\n".join(one for one in sentences_in(answer) if not _TO_COME.search(one)))
     missing = [path for path in paths if _is_open(listing.root, path) and not any(path in text for text in known)]
+    missing = [path for path in missing if not _is_composed(path, known)]
     if not missing:
         return
     try:
@@ -108,6 +109,16 @@ def _is_open(root: Path, path: str) -> bool:
         return is_name and ".." not in path and (root / path).parent.is_dir() and not (root / path).exists()
     except OSError:
         return False
+
+
+def _is_composed(path: str, known: Sequence[str]) -> bool:
+    """Return whether code that was read makes names with this ending of other parts (`name + ".yaml"`,
+    f"{name}.yaml"), and its folder and its name stand in a text."""
+    folder, _, name = path.rpartition("/")
+    stem, _, ending = name.rpartition(".")
+    made = re.compile(rf"""(?:["'`]|[}})]|%s)\.{re.escape(ending)}["'`]""")
+    words = [re.compile(rf"\b{re.escape(word)}\b") for word in (folder.rpartition("/")[2], stem)]
+    return any(map(made.search, known)) and all(any(map(word.search, known)) for word in words)
 
 
 def _missing_lines(answer: str, known: Sequence[str], text_of: Callable[[str], str | None]) -> Iterator[Unfounded]:

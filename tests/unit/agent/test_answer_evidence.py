@@ -38,6 +38,14 @@ def missing(project: Path, answer: str, *known: str) -> list[str]:
     return [one.what for one in missing_places(answer, known, ProjectListing(project), text_of)]
 
 
+@each("code", ["p = os.path.join('httpx', ENV + '.yaml')", 'p = f"httpx/{env}.yaml"', "p = `httpx/${env}.yaml`"])
+def test_a_name_that_code_composes_is_no_guess(project: Path, code: str) -> None:
+    answer = "It reads `httpx/staging.yaml`."
+    assert missing(project, answer, "What is read if the env is staging?", code) == []
+    assert missing(project, answer, "What is read?", code) == ["There is no httpx/staging.yaml"]
+    assert missing(project, answer, "What is read for staging?", code.replace("yaml", "toml")) != []
+
+
 @each(
     ("answer", "what"),
     [
