@@ -15,6 +15,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.citations import points_to, read_reference, references_in, sentences_with_citations
 from localllm.rag.records import Hit
 from localllm.safety.paths import shown
+from localllm.text.calculations import is_result
 from localllm.text.quantities import quantities
 from localllm.text.quantity import SOFT, Quantity
 from localllm.text.quantity_agreement import agrees, near
@@ -25,6 +26,8 @@ _MOST_NUMBERS = 60
 """Of a passage: with more, nearly any number could be reckoned from two of them."""
 _RATES = (4.0, 7.0, 12.0, 52.0, 365.0)
 """Between weeks, months, quarters and years: 500 yen a month are 6,000 yen a year."""
+_FACTORS = frozenset({12.0, 24.0, 52.0, 60.0, 360.0, 365.0, 366.0})
+"""What people reckon with and no passage says: … × 30 ÷ 365."""
 _SECONDS = (60.0, 3_600.0, 86_400.0, 604_800.0)
 """Of the units in which a duration is multiplied: 1,200 yen an hour for eight hours."""
 _DAY = 86_400.0
@@ -120,17 +123,32 @@ def _wrong_numbers(
     sentences: _Sentences, hits: Sequence[Hit], request: str, read: Sequence[str]
 ) -> Iterator[Unsupported]:
     """Yield the numbers of cited sentences that no passage of the cited files has, nor the request, nor what was read
-    of these files, and that are not reckoned from two of these."""
+    of these files, and that do not follow from these in steps that the answer takes."""
     asked = quantities(request)
     of_files: dict[frozenset[str], _Stated] = {}
+    earlier: list[Quantity] = []
     for sentence, cited in sentences:
         files = frozenset(hit.file for hit in cited)
         if files and files not in of_files:
             passages = [_whole(hit) for hit in hits if hit.file in files]
             of_files[files] = _Stated(asked, passages, [text for text in read if any(_names(text, f) for f in files)])
-        for one in quantities(sentence) if files else ():
+        if not files:
+            earlier += quantities(sentence)
+            continue
+        stated, is_doubted = of_files[files], False
+        for one in earlier:
+            if stated.supports(one):
+                stated.reckon_with(one)
+        earlier.clear()
+        found = quantities(sentence)
+        for at, one in enumerate(found):
             written = sentence[one.span.start : one.span.end]
-            if not _is_idle(one, written) and not of_files[files].supports(one):
+            if _is_idle(one, written):
+                continue
+            if stated.supports(one) or (not is_doubted and is_result(sentence, found, at)):
+                stated.reckon_with(one)
+            else:
+                is_doubted = True
                 yield Unsupported(cited[0].reference, written)
 
 
@@ -154,7 +172,8 @@ def _is_idle(one: Quantity, written: str) -> bool:
     day, a share in words."""
     is_share = one.kind in ("percent", "ratio") and (one.is_word or "割" in written)
     is_count = one.kind in SOFT and abs(one.value) <= _LEAST_COUNT
-    return one.kind == "ordinal" or is_count or is_share or bool(_ONE.match(written))
+    is_factor = one.kind == "number" and one.value in _FACTORS
+    return one.kind == "ordinal" or is_count or is_share or is_factor or bool(_ONE.match(written))
 
 
 _ONE = late_pattern(
@@ -177,6 +196,13 @@ class _Stated:
             or self._is_reckoned(one)
             or any(agrees(one, other) for other in self._numbers_read)
         )
+
+    def reckon_with(self, one: Quantity) -> None:
+        """Take a number of the answer, which follows from these, as one that others may follow from."""
+        if len(self._values) < _MOST_NUMBERS and not any(agrees(one, other) for other in self._numbers):
+            self._numbers.append(one)
+            for name in ("_lengths", "_figures", "_bare", "_shares", "_ratios", "_plain", "_values"):
+                self.__dict__.pop(name, None)
 
     @cached_property
     def _numbers_read(self) -> list[Quantity]:

@@ -106,6 +106,28 @@ def test_what_follows_from_the_request(request_: str, answer: str, doubted: list
     assert [one.quantity for one in unsupported(answer, RULES, [], request_)] == doubted
 
 
+PRICES = [
+    hit("price.md", "A pump is 1,250 EUR; 5 % off from 10 pumps. VAT is 19 %. Late payment: 14.6 % a year. 450,000円.")
+]
+
+
+@pytest.mark.parametrize(
+    ("answer", "doubted"),
+    [
+        ("12 × 1,250 EUR = 15,000 EUR. Less 5 % it is 14,250 EUR, with VAT 16,957.50 EUR [price.md:1].", []),
+        (
+            "12 × 1,250 EUR = 15,000 EUR. Less 5 % it is 14,250 EUR, with VAT 17,957.50 EUR [price.md:1].",
+            ["17,957.50 EUR"],
+        ),
+        ("450,000円 × 14.6% × 30 ÷ 365 = 5,400円です [price.md:1]。", []),
+        ("450,000円 × 14.6% × 30 ÷ 365 = 5,900円です [price.md:1]。", ["5,900円"]),
+        ("320,000円 × 14.6% × 30 ÷ 365 = 3,840円です [price.md:1]。", ["320,000円", "3,840円"]),
+    ],
+)
+def test_a_calculation_in_several_steps(answer: str, doubted: list[str]) -> None:
+    assert [one.quantity for one in unsupported(answer, PRICES, [], "What do 12 cost? 30日遅れたら?")] == doubted
+
+
 SETS: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("uncited_numbers.toml").read_text("utf-8"))["case"]
 
 
