@@ -17,8 +17,9 @@ _HARMLESS = frozenset(
     core.symlinks user.name user.email branch.remote branch.merge branch.rebase init.defaultbranch pull.rebase
     """.split()
 )
-_HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch", "core.worktree"})
-"""A clone or a submodule has these. In an existing repository they are not harmless: it would push to another place."""
+_HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch", "core.worktree", "extensions.objectformat"})
+"""A clone or a submodule has these. In an existing repository they are not harmless: it would push to another place, or
+read its objects as others."""
 
 _LEADING = frozenset({"remote.url", "core.worktree"})
 _MOST = 1 << 16  # bytes; git reads a file of any size, but the check after a command has to be bounded

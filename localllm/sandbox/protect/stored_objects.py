@@ -26,6 +26,7 @@ from localllm.sandbox.protect.protected_paths import Entry, identity_of
 _FOLDER = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
 _FILE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}", re.IGNORECASE)
 _PACK, _INDEX = ".pack", ".idx"
+_PACK_OF_SHA256 = re.compile(r"pack-[0-9a-f]{64}\.pack")
 _SHA1 = 40  # letters of a name
 _PIECE = 1 << 18
 _MOST_INDEX = 200_000_000  # bytes of the index of a pack
@@ -136,7 +137,9 @@ class StoredObjects:
         if git is None or seconds <= 0:
             raise ValueError(pack)
         options = [] if now.startswith(b"\xfftOc") else ["--index-version=1"]
-        if hash_size(Path(pack).parents[2] / "config") == 32:
+        file_name = pack.rpartition("/")[2]
+        # The settings of a clone may have been put back. Of another hash, git takes no index: its size tells.
+        if _PACK_OF_SHA256.fullmatch(file_name) or hash_size(Path(pack).parents[2] / "config") == 32:
             options.append("--object-format=sha256")
         with tempfile.TemporaryDirectory() as folder, opened(os.open(pack, READ | NO_LINK)) as file:
             made = Path(folder) / "index"

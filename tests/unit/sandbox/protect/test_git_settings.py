@@ -20,9 +20,14 @@ def nowhere(key: str, value: str) -> bool:
     return not (key and value)
 
 
-def test_a_new_repository_is_harmless(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
-    assert is_harmless_change(b"", (tmp_path / ".git" / "config").read_bytes(), anywhere)
+@pytest.mark.parametrize("kind", ["sha1", "sha256"])
+def test_a_new_repository_is_harmless(tmp_path: Path, kind: str) -> None:
+    subprocess.run(["git", "init", "-q", f"--object-format={kind}", tmp_path], check=True)
+    settings = (tmp_path / ".git" / "config").read_bytes()
+    assert is_harmless_change(b"", settings, anywhere)
+    subprocess.run(["git", "init", "-q", tmp_path / "other"], check=True)
+    before = (tmp_path / "other" / ".git" / "config").read_bytes()
+    assert is_harmless_change(before, settings, anywhere) == (kind == "sha1")
 
 
 def test_a_new_bare_repository_is_harmless(tmp_path: Path) -> None:

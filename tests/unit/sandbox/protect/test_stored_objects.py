@@ -183,12 +183,19 @@ def test_what_git_stores_stays(root: Path, files: ProtectedFiles) -> None:
         assert files.end() == ()
         files.begin()
         git(root, "-c", f"pack.indexVersion={version}", "repack", "-dq")
-        if len(git(root, "rev-parse", "HEAD")) == 40:
-            git(root, "clone", "-q", ".", f"copy{version}")
-            git(root, "clone", "-q", "--bare", ".", f"bare{version}")
+        git(root, "clone", "-q", ".", f"copy{version}")
+        git(root, "clone", "-q", "--bare", ".", f"bare{version}")
         assert files.end() == ()
         assert not files.is_overlooked
     git(root, "fsck", "--strict")
+
+
+def test_the_index_of_a_clone_whose_settings_go_stays(root: Path, files: ProtectedFiles, tmp_path: Path) -> None:
+    git(root, "repack", "-adq")
+    git(tmp_path, "clone", "-q", "--no-local", str(root), "away")
+    files.begin()
+    git(root, "clone", "-q", str(tmp_path / "away"), "copy")
+    assert files.end() == ("copy/.git/config",)
 
 
 def no_program(*_: object) -> None:
