@@ -28,6 +28,11 @@ class CommandRunner(Protocol):
         ...
 
     @property
+    def has_others(self) -> bool:
+        """Whether another program of ours runs a command in the project, or in one above or below it."""
+        ...
+
+    @property
     def can_inspect(self) -> bool:
         """Whether `inspect` works here: not without a sandbox, nor if the project contains the user's home."""
         ...
@@ -127,6 +132,11 @@ class LateRunner:
     def named_paths(self) -> frozenset[str]:
         """See SandboxRunner."""
         return self._runner.named_paths()
+
+    @property
+    def has_others(self) -> bool:
+        """See CommandRunner."""
+        return self._runner.has_others
 
     @property
     def can_inspect(self) -> bool:

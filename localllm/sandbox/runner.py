@@ -207,6 +207,11 @@ class SandboxRunner:
         self._project.own_folder.close()
 
     @property
+    def has_others(self) -> bool:
+        """See CommandRunner."""
+        return self._project.protected.has_others
+
+    @property
     def can_inspect(self) -> bool:
         """See CommandRunner."""
         return self.level != "none" and BACKENDS[self.level].inspects and not self._holds_home()

@@ -302,12 +302,15 @@ async def opened_repository(context: ToolContext, *, to_commit: bool = False) ->
     """Open the repository that contains the project, for a `with` block.
 
     Where git has to run outside the sandbox, no command runs or starts meanwhile: it could exchange what git reads and
-    writes for links to elsewhere. Raises ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused,
-    git_background, git_other_program.
+    writes for links to elsewhere. Nor is there a commit in the sandbox beside another command. Raises
+    ToolExecutionError git_not_a_repository, git_leads_out, git_index_refused, git_background, git_other_program,
+    git_commit_background, git_commit_beside.
     """
     root, runner = context.root.path, context.runner
     repository = await _open(root, runner, is_guarded=bool(not_shown(context, ".").paths))
     if repository.commits_in_sandbox if to_commit else repository.is_in_sandbox:
+        if to_commit:
+            await _refuse_beside_commands(context)
         yield repository
         return
     with ExitStack() as stack:
@@ -323,6 +326,15 @@ async def opened_repository(context: ToolContext, *, to_commit: bool = False) ->
             if not is_alone:
                 raise ToolExecutionError("git_other_program")
         yield await _open(root, runner, outside=True)
+
+
+async def _refuse_beside_commands(context: ToolContext) -> None:
+    """Refuse to commit while a command runs: git does not check whether the last commit is what its name says, and a
+    forged one, put back before anybody looks, hides from the question what is staged."""
+    if context.background.is_any_running:
+        raise ToolExecutionError("git_commit_background")
+    if await asyncio.to_thread(lambda: context.runner.has_others):
+        raise ToolExecutionError("git_commit_beside")
 
 
 async def _open(root: Path, runner: CommandRunner, *, outside: bool = False, is_guarded: bool = False) -> Repository:

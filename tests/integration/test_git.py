@@ -19,6 +19,7 @@ from localllm.sandbox.backend import LEVELS, Level
 from localllm.sandbox.runner import SandboxRunner
 from localllm.tools.context import ToolContext
 from localllm.tools.git import git_commit, git_diff, git_log, git_status
+from localllm.tools.git_commit import preview_commit
 from localllm.tools.git_execution import Question
 from localllm.tools.git_repository import Repository
 
@@ -575,6 +576,24 @@ async def test_where_git_runs_outside_it_is_not_run_beside_a_command(project: Pr
         await tool.function(context, **given)
     assert caught.value.key == "git_other_program"
     await tool.function(context, **given)
+
+
+async def test_nothing_is_committed_beside_a_command(project: Project) -> None:
+    """It could hold a forged object in the place of the last commit's while git compares that with the index."""
+    project.commit()
+    project.write("a.txt", "two\n")
+    context, given = project.context(), git_commit.parse({"message": "m"})
+    running = await context.background.start(context.runner, "sleep 50", cwd=project.root)
+    for call in (preview_commit, git_commit.function):
+        with pytest.raises(ToolExecutionError) as caught:
+            await call(context, **given)
+        assert caught.value.key == "git_commit_background"
+    running.kill()
+    await running.wait(60)
+    with command_of_another_program(project.root, project.state):
+        assert await project.fail(git_commit, message="m") == "git_commit_beside"
+    assert project.git("log", "--format=%s") == "first\n"
+    await git_commit.function(context, **given)
 
 
 async def test_in_a_work_tree_nothing_is_committed_beside_a_command_in_its_repository(

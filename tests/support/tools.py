@@ -18,6 +18,7 @@ class NoRunner:
 
     level: SandboxLevel = "none"
     received = 0
+    has_others = False
     can_inspect = False
 
     def hold_off(self, folders: Collection[Path]) -> AbstractContextManager[bool]:

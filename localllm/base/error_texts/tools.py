@@ -329,6 +329,18 @@ TOOLS = {
         "That command could exchange files while git uses them.",
         "Try again when that command has ended, or ask the user to run git.",
     ),
+    "git_commit_background": ErrorText(
+        "E8097",
+        "Nothing was committed: a command runs in the background.",
+        "What is committed is shown before, and that command could exchange it.",
+        "Stop it first (command_output), or ask the user to commit.",
+    ),
+    "git_commit_beside": ErrorText(
+        "E8098",
+        "Nothing was committed: another localllm runs a command in the project.",
+        "What is committed is shown before, and that command could exchange it.",
+        "Try again when that command has ended, or ask the user to commit.",
+    ),
     "code_unsupported": ErrorText(
         "E8050", "There is no grammar for {path}.", "", "Supported: {known}. Use read_file instead."
     ),

@@ -43,7 +43,7 @@ def test_what_is_said_of_tools_names_none_that_is_not_offered(profile: Profile) 
     assert not [(name, text) for text in told for name in others if re.search(rf"\b{name}\b", text)]
 
 
-_OF_THEIR_OWN = {"git_background", "background_too_many"}
+_OF_THEIR_OWN = {"git_background", "git_commit_background", "background_too_many"}
 """Errors that only those read who called the tool they name."""
 
 
