@@ -129,7 +129,7 @@ CONDITIONS = {
     "safety.deny": "its entries (at most 200) are added to the present ones",
     "safety.dangerous_commands": "its entries (at most 200) are added to the present ones",
     "project.include_patterns": "at most 200 patterns of at most 200 characters",
-    "project.exclude_patterns": "at most 200 patterns of at most 200 characters",
+    "project.exclude_patterns": "at most 200 patterns of at most 200 characters; they count in its own folder only",
     "project.memory_file": "a Markdown file in the project, not in a hidden folder, none assistants obey (AGENTS.md) "
     "or others see first (README.md)",
     "commands.aliases": "requests in words, none in place of yours: no commands of the shell (`!`) or the chat (`/`)",

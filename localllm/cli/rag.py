@@ -13,6 +13,7 @@ import msgspec
 
 from localllm.app.chat_client import open_chat_client
 from localllm.app.private_log import start_log
+from localllm.app.start_notices import settings_notices
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.events import Json
@@ -69,7 +70,7 @@ def ingest(
             def taken_in(knowledge: KnowledgeBase) -> Coroutine[Any, Any, IngestReport]:
                 return knowledge.ingest(paths, collection, on_event, description=description, in_project=in_project)
 
-            report = finish(lambda: _with(context, taken_in))
+            report = finish(lambda: _with_own(context, taken_in))
     except (InterruptedRun, KeyboardInterrupt):
         say(_("Interrupted. What has been taken in so far is kept; the same command takes in the rest."))
         raise
@@ -83,7 +84,7 @@ def ingest(
 def reindex(context: click.Context, name: str, json: bool) -> None:
     """Rebuild the collection NAME after a change of the embedding model or the passage size."""
     with ingest_progress() as on_event:
-        report = finish(lambda: _with(context, lambda knowledge: knowledge.reindex(name, on_event)))
+        report = finish(lambda: _with_own(context, lambda knowledge: knowledge.reindex(name, on_event)))
     print_ingest_report(finish(lambda: _described_by_model(context, report)), json=json)
 
 
@@ -360,6 +361,18 @@ async def _with(context: click.Context, work: Callable[[KnowledgeBase], Coroutin
         return await work(knowledge)
 
 
+async def _with_own(context: click.Context, work: Callable[[KnowledgeBase], Coroutine[Any, Any, Result]]) -> Result:
+    """Call `work`, which fills a collection, with the knowledge base, and close it. A collection outlives the project:
+    of an untrusted project's settings, only what excludes files in its own folder counts."""
+    project, loaded = _load(context)
+    if ignored := [key for key in loaded.withheld if key.startswith("rag.")]:
+        say(settings_notices(ignored, [])[0])
+    closed = closed_files(loaded.settings.safety, project)
+    exclude = loaded.settings.project.exclude_patterns
+    async with KnowledgeBase(loaded.own, project, os.environ, closed=closed, exclude=exclude) as knowledge:
+        return await work(knowledge)
+
+
 async def _search(context: click.Context, query: str, collection: str, top_k: int) -> Found:
     """Search; if rag.rerank is set, the chat model reranks the hits."""
     project, loaded = _load(context)
@@ -379,7 +392,7 @@ async def _described_by_model(context: click.Context, report: IngestReport) -> I
     if not report.contents:
         return report
     project, loaded = _load(context)
-    async with open_chat_client(project, loaded.settings.llm, loaded.allowed_environ(os.environ)) as client:
+    async with open_chat_client(project, loaded.own.llm, os.environ) as client:
         if client is None:
             return report
         say(_("The documents are indexed. Asking the chat model to describe them in a sentence …"))

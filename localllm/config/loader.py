@@ -57,7 +57,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     the project's file without effect until it is trusted; if there are any, `held_back` has the details. `keyless`:
     environment variables with keys that must not be sent, as the untrusted project has chosen the server. `left_out`:
     errors of an untrusted project's file, ignored. `unchecked`: the rules it adds. `files`: the files that were read.
-    `remarks` are further warnings, not translated yet.
+    `remarks` are further warnings, not translated yet. `alone`: `own`, if it differs from `settings`.
     """
 
     settings: Settings
@@ -69,6 +69,13 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     unchecked: "Rules" = {}
     remarks: tuple[Phrase, ...] = ()
     files: dict[Layer, Path] = {}
+    alone: Settings | None = None
+
+    @property
+    def own(self) -> Settings:
+        """The settings for what is kept beyond the project: nothing from an untrusted one, and of a trusted one all but
+        its section `project`."""
+        return self.alone or self.settings
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -129,12 +136,19 @@ def load(
     remarks = _add_environment(above, environ)
     _add_overrides(above, overrides or {})
     reading = _ProjectFile(project_root, environ, trusted=trusted, believed=believed)
+    alone: Settings | None = None
     if not _same(user, project) and (text := reading.read()) is not None:
         files["project"] = project
+        without = stack.copy()
         reading.put(text, stack, above)
+        without.put_all(above)
+        alone = without.settings()
     stack.put_all(above)
+    settings = stack.settings()
+    if alone and reading.is_trusted():  # its patterns are for its own folder all the same
+        alone = msgspec.structs.replace(settings, project=alone.project)
     return Loaded(
-        settings=stack.settings(),
+        settings=settings,
         origins=stack.origins,
         withheld=reading.withheld(stack),
         held_back=reading.held_back(stack),
@@ -143,6 +157,7 @@ def load(
         unchecked=reading.unchecked,
         remarks=(*reading.remarks, *remarks),
         files=files,
+        alone=None if alone == settings else alone,
     )
 
 
@@ -165,6 +180,11 @@ class _Stack:
     def put(self, key: str, value: Json, origin: Origin) -> None:
         self.values[key] = self.joined(key, value)
         self.origins[key] = origin
+
+    def copy(self) -> "_Stack":
+        copied = _Stack()
+        copied.values, copied.origins = dict(self.values), dict(self.origins)
+        return copied
 
     def put_all(self, above: "_Stack") -> None:
         for key, value in above.values.items():
@@ -299,6 +319,10 @@ class _ProjectFile:
         if self.faults or not (self.withheld(stack) or self._lacks_key):
             return None
         return HeldBack(file=self._file, digest=self._digest, values=self._conditional, answer=self._answer)
+
+    def is_trusted(self) -> bool:
+        """Return whether the file counts in full. The user's answers are looked up only where they matter for it."""
+        return self._trusted or self._is_trusted is True
 
     def _is_believed(self, text: str) -> bool:
         if self._is_trusted is None:

@@ -38,6 +38,7 @@ def with_saved(config: Loaded, saved: Loaded, key: str) -> Loaded | None:
     return msgspec.structs.replace(
         config,
         settings=_replaced(config.settings, path_of(key), _value(saved.settings, key)),
+        alone=config.alone and _replaced(config.alone, path_of(key), _value(saved.settings, key)),
         origins={**config.origins, key: origin},
         withheld=tuple(name for name in config.withheld if name != key),
         files=saved.files,

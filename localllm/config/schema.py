@@ -422,8 +422,8 @@ KEY_VARIABLES: dict[str, tuple[str, ...]] = {
 
 HARMLESS: frozenset[str] = frozenset(
     """
-    llm.temperature llm.dialect llm.ollama.think agent.profile rag.collection rag.top_k rag.floor rag.dense_weight
-    rag.chunk_tokens rag.overlap ui.language ui.theme
+    llm.temperature llm.dialect llm.ollama.think agent.profile rag.top_k rag.floor rag.dense_weight
+    ui.language ui.theme
     """.split()
 )
 """Settings that an untrusted project's file may set to any value.

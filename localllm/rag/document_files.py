@@ -1,11 +1,12 @@
 """List the files to ingest: a folder's files that .gitignore does not exclude, each with its display name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import KnowledgeBaseUsageError
+from localllm.base.files import real_path
 from localllm.base.named_paths import follow
 
 
@@ -35,14 +36,14 @@ def _real(path: Path, project: Path) -> Path:
     return followed.real
 
 
-def listed_files(roots: Sequence[Path], exclude: Sequence[str]) -> Iterator[Listed]:
-    """List all files of the roots that neither .gitignore nor `exclude` excludes, without links. A root that is a file
-    is always listed. Raises KnowledgeBaseUsageError for an unreadable folder."""
+def listed_files(roots: Sequence[Path], exclude: Callable[[Path], Sequence[str]]) -> Iterator[Listed]:
+    """List all files of the roots that neither .gitignore nor the patterns of their root (`exclude`) exclude, without
+    links. A root that is a file is always listed. Raises KnowledgeBaseUsageError for an unreadable folder."""
     for root in roots:
         if root.is_file():
             yield Listed(str(root), root.name)
         elif root.is_dir():
-            yield from _of_folder(root, exclude)
+            yield from _of_folder(root, exclude(root))
 
 
 def _of_folder(folder: Path, exclude: Sequence[str]) -> Iterator[Listed]:
@@ -55,6 +56,12 @@ def _of_folder(folder: Path, exclude: Sequence[str]) -> Iterator[Listed]:
                 yield Listed(str(repository / entry.path), f"{folder.name}/{entry.path.removeprefix(prefix)}")
     except OSError as error:
         raise KnowledgeBaseUsageError("rag_no_path", path=folder) from error
+
+
+def exclusion(project: Path, own: Sequence[str], others: Sequence[str]) -> Callable[[Path], Sequence[str]]:
+    """Return a function that gives the patterns of a root: `own` for those in the project, `others` for any other."""
+    real = Path(real_path(project))
+    return lambda root: own if root.is_relative_to(real) else others
 
 
 def is_beneath(path: str, roots: Sequence[Path]) -> bool:

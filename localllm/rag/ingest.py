@@ -54,7 +54,7 @@ class _Prepared(msgspec.Struct):
 
 class Ingest:
     """One ingest of files into an existing collection. `embedder` makes the vectors; None if the collection has none or
-    another model made them. `is_closed`: whether a rule denies reading a path."""
+    another model made them. `exclude`: the patterns of a root. `is_closed`: whether a rule denies reading a path."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Ingest:
         collection: Collection,
         embedder: TextEmbedder | None,
         *,
-        exclude: Sequence[str] = (),
+        exclude: Callable[[Path], Sequence[str]],
         is_closed: Callable[[str], bool],
         on_event: OnEvent | None = None,
     ) -> None:

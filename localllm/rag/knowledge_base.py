@@ -18,7 +18,7 @@ from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
 from localllm.rag import chunking
 from localllm.rag.chat_model import MOST_RERANKED, ChatModel
-from localllm.rag.document_files import real_roots
+from localllm.rag.document_files import exclusion, real_roots
 from localllm.rag.embedded_store import EmbeddedStore
 from localllm.rag.embedder_selection import Selected, embedder_for_ingest, embedder_for_search, fits
 from localllm.rag.embedding import Vector
@@ -53,7 +53,8 @@ class KnowledgeBase:
     project are ignored. All methods raise KnowledgeBaseError (E84xx).
 
     `model` reranks passages if rag.rerank is set. `closed` is called once per search or ingest and returns the check
-    whether a rule denies reading an absolute path: such files are neither found nor ingested.
+    whether a rule denies reading an absolute path: such files are neither found nor ingested. `exclude`: the patterns
+    for folders in the project; those of `settings` are for all others.
     """
 
     def __init__(
@@ -63,12 +64,15 @@ class KnowledgeBase:
         environ: Mapping[str, str],
         model: ChatModel | None = None,
         closed: Callable[[], Callable[[str], bool]] = _none_closed,
+        exclude: Sequence[str] | None = None,
     ) -> None:
         self._settings = settings
         self._model = model if settings.rag.rerank else None
         self._root = root
         self._environ = environ
         self._closed = closed
+        others = settings.project.exclude_patterns
+        self._exclude = exclusion(root, others if exclude is None else exclude, others)
         self._user = _user_store(settings, environ)
         self._project: Store = EmbeddedStore(project_collections(root, environ), "project")
         self._only: frozenset[str] = frozenset()
@@ -200,9 +204,8 @@ class KnowledgeBase:
         description: str = "",
     ) -> IngestReport:
         """Ingest the files of the roots, then close the embedder."""
-        exclude = self._settings.project.exclude_patterns
         ingest = Ingest(
-            store, collection, selected.embedder, exclude=exclude, is_closed=self._closed(), on_event=on_event
+            store, collection, selected.embedder, exclude=self._exclude, is_closed=self._closed(), on_event=on_event
         )
         try:
             report = await ingest.run(roots)
@@ -234,7 +237,7 @@ class KnowledgeBase:
         store, collection = self._find(name)
         name = collection.name
         with _ingest_lock(store, name, "localllm rag reindex"):
-            roots = await asyncio.to_thread(origins, store, collection, self._root)
+            roots = await asyncio.to_thread(origins, store, collection, self._root, self._exclude)
             selected = await embedder_for_ingest(self._settings, self._root, self._environ)
             if collection.embedder and selected.remark:  # keep the vectors when a server is unreachable
                 model = collection.embedder.name

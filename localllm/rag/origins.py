@@ -1,13 +1,13 @@
 """Where the documents of a collection are: the sources it can be rebuilt from, and their names in the project."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError
-from localllm.rag.document_files import is_beneath, real_roots
+from localllm.rag.document_files import is_beneath, listed_files, real_roots
 from localllm.rag.manifest import Manifest
 from localllm.rag.records import Collection, Hit
 from localllm.rag.store import Store, point_id
@@ -15,9 +15,12 @@ from localllm.rag.store import Store, point_id
 _FETCHED_AT_ONCE = 1_000
 
 
-def origins(store: Store, collection: Collection, project: Path) -> list[Path]:
+def origins(
+    store: Store, collection: Collection, project: Path, exclude: Callable[[Path], Sequence[str]]
+) -> list[Path]:
     """Return the files and folders a collection is rebuilt from. Raises KnowledgeBaseUsageError if rebuilding would
-    lose passages: of a missing folder, or of others who share the server.
+    lose passages: of a missing folder, of folders that hold no file, as where a drive is not mounted, or of others
+    who share the server.
 
     The roots in a server's record are ignored: anyone who shares the server could have the user's home ingested.
     """
@@ -34,7 +37,10 @@ def origins(store: Store, collection: Collection, project: Path) -> list[Path]:
     own = [point_id(path, number) for path, known in files.items() for number in range(known.record.chunks)]
     if collection.home == "server" and _holds_others(store, collection.name, own):
         raise KnowledgeBaseUsageError("rag_shared", name=collection.name)
-    return real_roots([Path(root) for root in named if Path(root).exists()], project)
+    roots = real_roots([Path(root) for root in named if Path(root).exists()], project)
+    if collection.chunks and not any(True for _ in listed_files(roots, exclude)):
+        raise KnowledgeBaseUsageError("rag_roots_empty", name=collection.name, paths=", ".join(named))
+    return roots
 
 
 def named_from(project: Path, hits: Sequence[Hit]) -> list[Hit]:

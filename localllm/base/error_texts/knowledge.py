@@ -103,6 +103,12 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "Make it reachable again. If it is gone for good, drop its passages: localllm rag ingest {path} "
         "--collection {name}; then localllm rag reindex {name}",
     ),
+    "rag_roots_empty": ErrorText(
+        "E8418",
+        "There is no file to index in {paths}; the collection {name} was left as it is.",
+        "The folders are empty, or .gitignore or project.exclude_patterns excludes all that is in them.",
+        "Make the files reachable again. To delete the collection: localllm rag delete {name}",
+    ),
     "rag_shared": ErrorText(
         "E8436",
         "The collection {name} also has passages indexed on other machines; it was left as it is.",
@@ -124,12 +130,6 @@ KNOWLEDGE: dict[str, ErrorText] = {
         "The embedding model {model} cannot be used: {reason}",
         "",
         "Set rag.embedding_model and rag.embedding_provider to usable ones, or rag.embedding_provider to none.",
-    ),
-    "rag_no_files": ErrorText(
-        "E8418",
-        "Nothing was found to index.",
-        "{paths} holds no file, or .gitignore excludes it.",
-        "Give a folder with Markdown, text, HTML, PDF, docx, xlsx, code, CSV or JSONL files.",
     ),
     "rag_minilm_missing": ErrorText(
         "E8419",

@@ -59,5 +59,5 @@ def test_folders_are_listed_by_the_rules_of_the_repository(tmp_path: Path) -> No
     (docs / "node_modules" / "x.md").write_text("text")
     roots = real_roots([docs, docs / "deep", docs / "b.log"], tmp_path)
     assert roots == [docs]
-    assert [one.file for one in listed_files(roots, ["node_modules"])] == ["docs/a.md", "docs/deep/c.md"]
-    assert [one.file for one in listed_files([docs / "b.log"], [])] == ["b.log"]
+    assert [one.file for one in listed_files(roots, lambda _root: ["node_modules"])] == ["docs/a.md", "docs/deep/c.md"]
+    assert [one.file for one in listed_files([docs / "b.log"], lambda _root: [])] == ["b.log"]
