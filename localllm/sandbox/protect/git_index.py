@@ -67,10 +67,10 @@ class IndexFiles:
                 found[path] = entry_of(about)
         return found
 
-    def forget_forged_times(self, reach: Reach) -> dict[str, Entry]:
+    def forget_forged_times(self, reach: Reach, *, is_held: bool) -> dict[str, Entry]:
         """Have git read the files again of which an index written since `believe` wrongly says that they are the same;
-        return nothing."""
-        self._times.check(dict(self._with_work_trees(reach)))
+        return nothing. `is_held`: see IndexTimes."""
+        self._times.check(dict(self._with_work_trees(reach)), is_held=is_held)
         return {}
 
     def _with_work_trees(self, reach: Reach) -> Iterator[tuple[Path, Path]]:

@@ -50,9 +50,10 @@ class IndexTimes:
                     before if before and before.identity == identity else _Believed(identity, _entries(index))
                 )
 
-    def check(self, indexes: Mapping[Path, Path]) -> None:
+    def check(self, indexes: Mapping[Path, Path], *, is_held: bool = False) -> None:
         """Compare files with the entries that are not accepted. Where one says wrongly that its file is the same, or
-        there is no time to find out, its times are removed."""
+        there is no time to find out, its times are removed. `is_held`: another command may change an index without
+        changing its times, by a mapping; it is read again at that one's end."""
         deadline = time.monotonic() + _SECONDS
         for index, top in indexes.items():
             with suppress(OSError, ValueError, IndexError, struct.error):
@@ -60,7 +61,7 @@ class IndexTimes:
                 before = self._believed.get(index)
                 if before is None or before.identity != identity_of(about):
                     entries = _check(index, top, before.entries if before else frozenset(), deadline)
-                    if entries is not None:
+                    if entries is not None and not is_held:
                         self._believed[index] = _Believed(identity_of(about), entries)
 
 

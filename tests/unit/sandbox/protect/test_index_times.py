@@ -1,6 +1,7 @@
 """A file that a command has changed shows in `git status`, whatever the command has written into the index."""
 
 import hashlib
+import mmap
 import os
 import struct
 import subprocess
@@ -90,6 +91,24 @@ def test_a_changed_file_shows(root: Path, files: ProtectedFiles, name: str, is_e
     git(root, "commit", "-qam", "two")
     assert status(root) == []
     git(root, "fsck", "--strict")
+
+
+def test_what_another_command_may_still_change_by_a_mapping_is_read_again(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    files.begin()  # in the background
+    index = index_of(root)
+    (root / "README").write_text("new text\n")
+    true = index.read_bytes()
+    forge(root, "README")
+    forged, about = index.read_bytes(), index.stat()
+    with index.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:] = true  # its pages are dirty now: later writes change no times
+        os.utime(index, ns=(about.st_atime_ns, about.st_mtime_ns))
+        assert files.end() == ()
+        mapped[:] = forged
+    assert status(root) == []
+    assert files.end() == ()
+    assert status(root) == [" M README"]
 
 
 def test_an_index_that_git_has_written_stays(root: Path, files: ProtectedFiles) -> None:
