@@ -26,6 +26,7 @@ _TOP = late_pattern(r"^(?:\$\{?\w+(?:\[\w*\])?\}?|\$\([^()]*\)|`[^`]*`|~\+?|\{\{
 
 _SCRIPT = late_pattern(r"\.(?:sh|bash|zsh|fish|nu|ps1|py|rb|pl|lua|[cm]?[jt]s)\Z")
 _INTERPRETER = late_pattern(r"(?:.*/)?(?:ba|z|da|k|fi)?sh|(?:.*/)?(?:python[\d.]*|node|ruby|perl|source|\.)")
+_MISE_ITSELF = late_pattern(r"(?:.*/)?(?:mise|rtx)")
 _AROUND = late_pattern(r"[$<]\(|[`)]|\A[\w-]+=")
 """What stands around a command within a word, or before a path."""
 
@@ -105,22 +106,25 @@ def _of_mise(text: str) -> Iterator[str]:
         return
     yield from _strings([said.get("env_file"), _items(said.get("settings")).get("env_file")])
     for table in (*_list(said.get("env")), *_list(said.get("vars"))):
-        directives = _items(_items(table).get("_"))
-        yield from _strings([directives.get(key) for key in ("file", "source")])
-    for match in islice(_EXECUTED.finditer(text), _MOST_NAMED):
-        yield from _of_command(match[match.lastindex or 0])
-    tools = [_items(one).get("postinstall") for tool in _items(said.get("tools")).values() for one in _list(tool)]
+        for directives in (_items(_items(table).get(key)) for key in ("_", "mise")):
+            yield from _strings([directives.get(key) for key in ("file", "source")])
     tasks: list[str] = []
+    for match in islice(_EXECUTED.finditer(text), _MOST_NAMED):
+        yield from _of_command(match[match.lastindex or 0], tasks)
+    tools = [_items(one).get("postinstall") for tool in _items(said.get("tools")).values() for one in _list(tool)]
     yield from _of_hook([*_items(said.get("hooks")).values(), said.get("watch_files"), tools], tasks)
+    of_settings = _items(said.get("tasks"))
+    by_alias = {name: one for one in of_settings.values() for name in _strings(_items(one).get("alias"))}
     for name in tasks:  # which grows meanwhile
-        yield from _of_task(name, _items(said.get("tasks")).get(name), tasks)
+        yield from _of_hook(of_settings.get(name) or by_alias.get(name), tasks)
+    yield from (file for name in tasks for file in _files_of_task(name))
 
 
 def _of_hook(value: object, tasks: list[str]) -> Iterator[str]:
     """Yield what a hook, or a task, runs by itself; the names of the tasks it has run are added to `tasks`."""
     match value:
         case str():
-            yield from _of_command(value)
+            yield from _of_command(value, tasks)
         case list():
             for one in cast(list[object], value):
                 yield from _of_hook(one, tasks)
@@ -129,27 +133,32 @@ def _of_hook(value: object, tasks: list[str]) -> Iterator[str]:
             yield from _of_hook([table.get(key) for key in ("run", "script", "scripts")], tasks)
             yield from _strings(table.get("file"))
             for named in _strings([table.get(key) for key in ("task", "tasks", "depends", "depends_post")]):
-                name = next(iter(named.split()), "")
-                if name not in tasks and len(tasks) < _MOST_NAMED:
-                    tasks.append(name)
+                _add_task(next(iter(named.split()), ""), tasks)
         case _:
             return
 
 
-def _of_task(name: str, value: object, tasks: list[str]) -> Iterator[str]:
-    """Yield what a task runs: of the settings, or the files of this name."""
+def _files_of_task(name: str) -> Iterator[str]:
     for folder in ("mise-tasks", ".mise-tasks", "mise/tasks"):
         file = f"{folder}/{name.replace(':', '/')}"
         yield from (file, f"{file}.*")
-    yield from _of_hook(value, tasks)
 
 
-def _of_command(text: str) -> Iterator[str]:
-    """Yield the words of a command that may name a file which it runs or sources."""
+def _add_task(name: str, tasks: list[str]) -> None:
+    if name and name not in tasks and len(tasks) < _MOST_NAMED:
+        tasks.append(name)
+
+
+def _of_command(text: str, tasks: list[str]) -> Iterator[str]:
+    """Yield the words of a command that may name a file which it runs or sources; the names of tasks that it may have
+    mise run are added to `tasks`."""
     texts = [text]
     words = ((word, part is text) for part in texts for word in _words(part))  # which grow meanwhile
-    before = ""
+    before, is_of_mise = "", False
     for word, is_outer in islice(words, _MOST_WORDS):
+        is_of_mise |= bool(_MISE_ITSELF.fullmatch(before))
+        if is_of_mise and not word.startswith("-"):
+            _add_task(word, tasks)
         is_argument = bool(_INTERPRETER.fullmatch(before))
         if is_argument and word.startswith("-"):
             continue
@@ -185,7 +194,7 @@ def _items(value: object) -> dict[str, object]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """Yield a path, those of a list, or that of a table (`{ path = … }`), or the name of a task."""
+    """Yield a path, those of a list, or those of a table (`{ path = … }`), or the name of a task."""
     match value:
         case str():
             yield value
@@ -194,6 +203,6 @@ def _strings(value: object) -> Iterator[str]:
                 yield from _strings(one)
         case dict():
             table = cast(dict[str, object], value)
-            yield from _strings([table.get("path"), table.get("task")])
+            yield from _strings([table.get(key) for key in ("path", "paths", "value", "values", "task")])
         case _:
             return

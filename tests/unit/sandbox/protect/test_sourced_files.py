@@ -12,12 +12,11 @@ from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.sourced_files import sourced_by
 
 MISE_RUNS = {"bash", "tools/cd", "sh", "go", "exec", "./run"}
-FILES_OF_TASKS = {
-    f"{folder}/{name}{suffix}"
-    for folder in ("mise-tasks", ".mise-tasks", "mise/tasks")
-    for name in ("x/y", "z")
-    for suffix in ("", ".*")
-}
+
+
+def files_of_tasks(*names: str) -> set[str]:
+    folders = ("mise-tasks", ".mise-tasks", "mise/tasks")
+    return {f"{folder}/{name}{suffix}" for folder in folders for name in names for suffix in ("", ".*")}
 
 
 @pytest.mark.parametrize(
@@ -76,7 +75,19 @@ FILES_OF_TASKS = {
         (
             "mise.toml",
             "[hooks]\nenter = { task = 'x:y' }\n[tasks.'x:y']\nfile = 'f'\ndepends = ['z 1']\n[tasks]\nz = ['sh g']",
-            {"f", "sh", "g", *FILES_OF_TASKS},
+            {"f", "sh", "g", *files_of_tasks("x/y", "z")},
+        ),
+        ("mise.toml", "[env]\nmise = { file = 'a', source = ['b'] }", {"a", "b"}),
+        ("mise.toml", "[vars]\n_.file = { paths = ['a', 'b'] }\n_.source = { value = 'c' }", {"a", "b", "c"}),
+        (
+            "mise.toml",
+            "[hooks]\nenter = 'mise -q run x:y'\n[tasks]\nrun = 'r.sh'\n[tasks.'x:y']\nrun = './t.sh'",
+            {"mise", "./t.sh", "r.sh", *files_of_tasks("run", "x/y")},
+        ),
+        (
+            "mise.toml",
+            "[hooks]\ncd = { run = 'true && mise z' }\n[tasks.long]\nalias = 'z'\nrun = './t.sh'",
+            {"true", "./t.sh", *files_of_tasks("z")},
         ),
     ],
 )
