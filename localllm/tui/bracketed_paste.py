@@ -35,8 +35,8 @@ class PasteReader:
         """`clock` returns seconds."""
         self._clock = clock
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-        self._begun = ""  # the end of what was passed on as typed, as far as it may begin the mark
-        self._pasted: str | None = None
+        self._begun = ""  # the end of what was read, as far as it may begin the next mark
+        self._pasted: list[str] | None = None
         self._read_at = 0.0
 
     @property
@@ -67,30 +67,33 @@ class PasteReader:
 
     def end(self) -> list[Piece]:
         """End an incomplete paste; return what came of it."""
-        pasted, self._pasted = self._pasted, None
-        return [] if pasted is None else [Piece(pasted, is_pasted=True)]
+        if self._pasted is None:
+            return []
+        pasted = "".join([*self._pasted, self._begun])
+        self._pasted, self._begun = None, ""
+        return [Piece(pasted, is_pasted=True)]
 
     def _typed(self, text: str) -> tuple[list[Piece], str]:
         """Return what is typed before the next paste, and the rest."""
         typed, mark, rest = (self._begun + text).partition(PASTE_BEGINS)
         typed_now = typed[len(self._begun) :]
-        self._begun = "" if mark else _possible_mark(typed)
-        self._pasted = "" if mark else None
+        self._begun = "" if mark else _possible_mark(typed, PASTE_BEGINS)
+        self._pasted = [] if mark else None
         return [Piece(typed_now, is_pasted=False)] if typed_now else [], rest
 
     def _inside(self, text: str) -> tuple[list[Piece], str]:
         """Return the paste if it is complete, and the rest."""
-        before = self._pasted or ""
-        cut = max(len(before) - len(PASTE_ENDS) + 1, 0)  # the mark may come in pieces
-        inside, mark, rest = (before[cut:] + text).partition(PASTE_ENDS)
-        self._pasted = before[:cut] + inside
+        inside, mark, rest = (self._begun + text).partition(PASTE_ENDS)
+        self._begun = "" if mark else _possible_mark(inside, PASTE_ENDS)
+        if self._pasted is not None:
+            self._pasted.append(inside.removesuffix(self._begun))
         return self.end() if mark else [], rest
 
 
-def _possible_mark(text: str) -> str:
-    """Return the end of a text that may begin a paste's mark."""
-    at = text.rfind(PASTE_BEGINS[0], -len(PASTE_BEGINS) + 1)
-    return text[at:] if at >= 0 and PASTE_BEGINS.startswith(text[at:]) else ""
+def _possible_mark(text: str, mark: str) -> str:
+    """Return the end of a text that may begin a mark."""
+    at = text.rfind(mark[0], -len(mark) + 1)
+    return text[at:] if at >= 0 and mark.startswith(text[at:]) else ""
 
 
 def with_marks(pieces: Iterable[Piece]) -> str:

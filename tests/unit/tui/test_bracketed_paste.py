@@ -5,6 +5,7 @@ import os
 import pty
 from collections.abc import Iterator
 from io import StringIO
+from time import process_time
 
 import pytest
 from prompt_toolkit.application import create_app_session
@@ -41,6 +42,20 @@ def test_in_whatever_pieces_it_comes() -> None:
         reader = PasteReader()
         cut = joined([piece for at in range(0, len(data), size) for piece in reader.feed(data[at : at + size])])
         assert [piece for piece in cut if piece.is_pasted] == [piece for piece in whole if piece.is_pasted], size
+
+
+def test_the_effort_for_a_long_paste_grows_with_its_length() -> None:
+    def seconds(length: int) -> float:
+        reader, piece = PasteReader(), "x" * 1024
+        began = process_time()
+        reader.read(PASTE_BEGINS)
+        for _ in range(length):
+            assert reader.read(piece) == []
+        ((text, is_pasted),) = reader.read(PASTE_ENDS)
+        assert (len(text), is_pasted) == (length * 1024, True)
+        return process_time() - began
+
+    assert min(seconds(8_000) for _ in range(2)) < 8 * seconds(2_000) + 0.2
 
 
 def test_only_ctrl_c_alone_after_a_long_pause_ends_it() -> None:

@@ -231,7 +231,7 @@ def test_what_could_not_be_read_in_time_is_found_after_a_later_command(
     git(root, "commit", "-q", "-m", "two")
     both = [object_file(root, f"docs/{name}") for name in "ab"]
     swap(*both)
-    monkeypatch.setattr(stored_objects, "_is_sound", lambda *_given: None)
+    monkeypatch.setattr(stored_objects, "_is_sound", no_program)
     assert files.end() == ()
     monkeypatch.undo()
     time.sleep(0.01)
