@@ -19,7 +19,9 @@ INSTRUCTIONS = (
     "CODEBUDDY.md",
     "CODEX.md",
     "CRUSH.md",
+    "CRUSH.local.md",
     "GEMINI.md",
+    "GROK.md",
     "IFLOW.md",
     "JULES.md",
     "OpenCode.md",
@@ -46,6 +48,11 @@ INSTRUCTIONS = (
     ".github/skills",
     ".agent",
     ".agents",
+    ".aiassistant/rules",
+    ".bob/rules",
+    ".devin",
+    ".qoder/rules",
+    ".zencoder/rules",
 )
 """Paths below the project or any folder in it; a folder includes everything beneath it."""
 

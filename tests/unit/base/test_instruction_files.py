@@ -30,6 +30,13 @@ from localllm.base.instruction_files import is_instruction
         ".github/chatmodes/x.md",
         ".github/skills/x/SKILL.md",
         ".agent/rules/x.md",
+        "CRUSH.local.md",
+        "GROK.md",
+        ".aiassistant/rules/x.md",
+        "sub/.bob/rules/x.md",
+        ".devin/x.md",
+        ".qoder/rules/x.md",
+        ".zencoder/rules/x.md",
     ],
 )
 def test_texts_that_other_assistants_obey(path: str) -> None:
