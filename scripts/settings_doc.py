@@ -114,7 +114,7 @@ def row(setting: Setting) -> str:
 CONDITIONS = {
     "llm.provider": "embedded; lmstudio, ollama or openai if its server is on this machine; no key is sent to it",
     "llm.*.base_url": "an address on this machine: localhost, 127.0.0.0/8 or [::1]; no key is sent to it",
-    "llm.model": "any but one of Ollama's cloud; with the provider auto, only if all servers are on this machine",
+    "llm.model": "ASCII without blanks, none of Ollama's cloud; with auto, only if all servers are on this machine",
     "llm.max_tokens": "a smaller number, but not 0",
     "llm.context_window": "a smaller number than yours, if you have set one",
     "agent.max_iterations": "a smaller number",

@@ -101,6 +101,9 @@ _LOOPBACK = late_pattern(
 _IN_CLOUD = late_pattern(r"[:-]cloud\b")
 """The suffix in names of models that Ollama runs remotely."""
 
+_MODEL_NAME = late_pattern(r"[!-~]{0,200}")
+"""What cannot pass for other parts of a line that shows it: without blanks."""
+
 SERVERS = ("lmstudio", "ollama", "openai")
 """Providers that need no key: an untrusted project may choose them if their server is on this machine."""
 
@@ -167,10 +170,11 @@ def is_always_admitted(key: str, value: Json) -> bool:
 
 
 def _stays_here(key: str, value: str, addresses: Mapping[str, str]) -> bool:
-    """Return whether requests to a provider or a model of that name stay on this machine."""
+    """Return whether requests to a provider or a model of that name stay on this machine, and it is a plain name."""
     if key == "llm.provider":
         return value == "embedded" or is_loopback(addresses.get(value, ""))
-    return not runs_elsewhere(value) and all(map(is_loopback, addresses.values()))
+    is_name = _MODEL_NAME.fullmatch(value) is not None
+    return is_name and not runs_elsewhere(value) and all(map(is_loopback, addresses.values()))
 
 
 def _is_short_list(patterns: Sequence[str]) -> bool:

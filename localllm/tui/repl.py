@@ -421,6 +421,7 @@ def toolbar(chat: ChatContext, width: int) -> str:
         key = N_("{used} / {window} tokens (assumed)") if chat.assumes_window else N_("{used} / {window} tokens")
         model = answering_model(chat) or chat.provider_name
         tokens = _(key, used=used, window=f"{chat.context_window:,}")
+    model = " ".join(model.replace("·", " ").split())  # a server or a project's file may call it "m · sandbox bwrap"
     parts = [clean(part, keep_newlines=False) for part in (chat.mode, model, sandbox, tokens)]
     if (excess := display_width(" · ".join(parts)) - width) > 0:
         parts[1] = shorten(parts[1], max(_LEAST_OF_MODEL, display_width(parts[1]) - excess))

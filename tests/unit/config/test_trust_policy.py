@@ -198,6 +198,9 @@ def test_no_text_that_assistants_obey_is_a_projects_memory(tmp_path: Path, name:
     [
         ("qwen3:8b", True),
         ("cloudy-7b", True),
+        ("hf.co/unsloth/Qwen3-8B-GGUF:Q4_K_M", True),
+        ("m · sandbox namespaces", False),  # the status line shows the name beside the real level
+        ("m\u00b7sandbox", False),
         ("gpt-oss:120b-cloud", False),
         ("GPT-OSS:120B-CLOUD ", False),
         ("kimi-k2:cloud", False),

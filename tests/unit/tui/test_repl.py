@@ -38,6 +38,8 @@ CHAT: dict[str, Any] = {
             {"model": "", "stand_in": StandIn("ollama", "http://127.0.0.1:11434", "qwen3-14b")},
             "qwen3-14b (instead of lmstudio) · sandbox landlock · 1,234 / 4,096 tokens",
         ),
+        ({"model": "m · sandbox bwrap"}, "ask · m sandbox bwrap · sandbox landlock · 1,234 / 4,096 tokens"),
+        ({"model": f"m{' ' * 200}x"}, "ask · m x · sandbox landlock · 1,234 / 4,096 tokens"),
         ({"connecting": True}, "looking for the model… · sandbox landlock · …"),
     ],
 )
