@@ -328,9 +328,10 @@ class WorkChecks:
 
     def _of_evidence(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the files, lines and long numbers of an answer to a question that nothing has. Where files were, or are
-        to be, changed, an answer may speak of what is not there yet."""
+        to be, changed, an answer may speak of what is not there yet; numbers come from outputs also where a program
+        may have written files that are not tracked."""
         facts, messages = self._facts, state.history.messages
-        if facts.has_changed or not facts.calls or request_phrases.asks_for_change(state.goal):
+        if facts.changed or not facts.calls or request_phrases.asks_for_change(state.goal):
             return
         from localllm.agent import answer_evidence as evidence  # most answers of other runs state nothing of it
 
@@ -340,7 +341,9 @@ class WorkChecks:
             from localllm.rag.citations import references_in
 
             known += references_in(text)  # they are compared with the passages
-        found = evidence.missing_places(text, known, self._listing, self._tools.readable_text, state.goal)
+        found: list[evidence.Unfounded] = []
+        if not facts.has_changed:
+            found = evidence.missing_places(text, known, self._listing, self._tools.readable_text, state.goal)
         name = "not_there"
         if not found and facts.has_run and not facts.searches and not state.history.generation:
             written = [

@@ -141,6 +141,13 @@ def remarks(agent: ReActAgent) -> list[str]:
 
 READ = call("read_file", file_path="httpx/client.py")
 PRINT = call("run_command", command="echo total 1321738171")
+COMPUTE = call("run_command", command="python3 -c 'print(1321738000 + 171)'")
+WRONG_TOTAL = (
+    "The total is 1,321,738,117.",
+    "The total is 1,321,738,171.",
+    "[No output has 1,321,738,117, and it follows from none. Correct it from the outputs, and give the answer again.]",
+    "no output has the number 1,321,738,117",
+)
 
 
 @pytest.mark.parametrize(
@@ -154,14 +161,8 @@ PRINT = call("run_command", command="echo total 1321738171")
             "give the answer again.]",
             "the answer names httpx/redirects.py, which does not exist",
         ),
-        (
-            PRINT,
-            "The total is 1,321,738,117.",
-            "The total is 1,321,738,171.",
-            "[No output has 1,321,738,117, and it follows from none. Correct it from the outputs, and give the answer "
-            "again.]",
-            "no output has the number 1,321,738,117",
-        ),
+        (PRINT, *WRONG_TOTAL),
+        (COMPUTE, *WRONG_TOTAL),
     ],
 )
 async def test_the_model_is_told_once_and_then_the_user(
