@@ -74,6 +74,7 @@ _NOTHING_NEEDED = (
     r"(?i)\balready\b|\bno (?:code |further |other )?(?:change|edit|fix|update|action)s? (?:is |are |was "
     r"|were )?(?:needed|necessary|required)\b|\b(?:nothing|there is nothing|no need) to (?:change|do|fix|rename"
     r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere(?: is| are|'s) no\b|\bno longer\b"
+    r"|\bthere (?:is|are)(?:n't| not) any\b"
     r"|すでに|既に|(?:変更|修正|対応|追加|更新|削除)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
     r"|(?:の)?必要な(?:箇所|点|部分|ところ)は(?:特に)?(?:あり|見当たり|見つかり)ません"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
@@ -118,9 +119,9 @@ _REVERTED = (
 _REFUSED = r"(?i)\b(?:refus|declin|reject|denied|deny|not (?:allow|approv|permit))|拒否|却下|許可され|承認され"
 _STILL_FAILS = (
     r"(?i)\b(?:still|now|keeps?|currently)? ?(?:fails|failing|fail)\b(?! (?:case|path|state|fast|gracefully)\b)"
-    r"|\b(?:does|do) not pass\b|(?:does|do)n't pass\b|\b(?:is|are) (?:still )?red\b|\bbroken\b|[1-9]\d* fail(?:ed"
-    r"|ures?|ing)\b|失敗し(?:ます|ました|ています|たまま)|失敗する|通りません|通らない|通っていません|パスしません"
-    r"|不合格|[1-9]\d*\s*件(?:が|の)?失敗"
+    r"|\b(?:does|do) not pass\b|(?:does|do)n't pass\b|\b(?:is|are) (?:still )?red\b|\bbroken\b|[1-9]\d{0,8}"
+    r" fail(?:ed|ures?|ing)\b|失敗し(?:ます|ました|ています|たまま)|失敗する|通りません|通らない"
+    r"|通っていません|パスしません|不合格|[1-9]\d{0,8}\s{0,2}件(?:が|の)?失敗"
 )
 _OLD_FAILURE = (
     r"(?i)\bfailures?\b[^.\n]{0,200}\b(?:unrelated|not (?:related|caused|due)|nothing to do|pre-?exist\w*|existed"

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from localllm.agent import answer_phrases
 from localllm.agent.answer_phrases import (
     admits_failing_tests,
     says_changed,
@@ -14,6 +15,7 @@ from localllm.agent.answer_phrases import (
 )
 from localllm.agent.request_phrases import asks_for_change
 from tests.support.each import each
+from tests.support.pattern_cost import risks
 
 
 @each(
@@ -59,6 +61,12 @@ from tests.support.each import each
 )
 def test_a_test_that_was_fixed_is_none_that_fails(answer: str, fails: bool) -> None:
     assert admits_failing_tests(answer) == fails
+
+
+def test_a_long_row_of_digits_is_no_count_of_failures() -> None:
+    assert not risks(answer_phrases._STILL_FAILS)
+    assert admits_failing_tests("Ran 120 tests: 100 failed.")
+    assert admits_failing_tests("120 件中 10 件が失敗。")
 
 
 @each(
