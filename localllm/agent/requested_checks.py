@@ -17,6 +17,11 @@ _CHECK_JA = (
     r"|パスする|動き)[^。\n]{0,6}(?:確認|検証|確かめ)|テストが(?:すべて|全て)?(?:通る|成功する|パスする)(?:よう"
     r"|まで)|(?:実行|検証)して確(?:認|かめ)"
 )
+_RUN_AND_TELL_JA = (
+    r"^(?![^。\n]{0,40}(?:どう(?:や|す|し)|どのよう))[^。\n]{0,40}?(?:テスト|test)[^。\n]{0,12}?(?:実行し|走らせ|回し)て(?![もい])"
+    r"(?:(?!方法|手順|やり方|仕方|コマンド)[^。\n]){0,24}(?:教え|知らせ|報告|まとめ|見せ|説明)"
+)
+"""Orders tests, though it ends by an order of words: テストを実行して結果を教えて."""
 _NO_CHECK = (
     r"(?i)\b(?:do not|don't|no need to|without) (?:\w+ )?(?:run|test|execut|verify|check)|テスト(?:は"
     r"|の実行は)?(?:不要|しない|実行しない)|実行せず"
@@ -25,7 +30,11 @@ _NO_CHECK = (
 
 def asks_for_check(request: str) -> bool:
     """Return whether it asks to test or run the work."""
-    if forbids_check(request) or wants_words_ja(ends_of(request)):
+    if forbids_check(request):
+        return False
+    if any(search_ja(_RUN_AND_TELL_JA, one) for one in sentences_in(request)):
+        return True
+    if wants_words_ja(ends_of(request)):
         return False
     said = [one for one in sentences_in(wishes_in(request)) if not asks_how(one)]
     return any(re.search(_CHECK, one) or search_ja(_CHECK_JA, one) for one in said)

@@ -1,6 +1,6 @@
 """What a request says of tests and runs, as its words tell it."""
 
-from localllm.agent.requested_checks import asks_for_passing
+from localllm.agent.requested_checks import asks_for_check, asks_for_passing
 from tests.support.each import each
 
 
@@ -45,3 +45,25 @@ from tests.support.each import each
 )
 def test_whether_tests_are_to_pass(request: str, is_to_pass: bool) -> None:
     assert asks_for_passing(request) == is_to_pass
+
+
+@each(
+    ("request", "is_to_run"),
+    [
+        ("テストを実行して結果を教えて。", True),
+        ("テストを実行して、結果を教えてください。", True),
+        ("テストを走らせて失敗したものを教えて", True),
+        ("tests/ のテストを実行して、どのテストが失敗するか教えて", True),
+        ("pytest を実行して結果をまとめて", True),
+        ("テストを実行して失敗する理由を説明して", True),
+        ("テストの実行方法を教えて", False),
+        ("テストを実行する手順を説明して", False),
+        ("テストを実行して確認する方法を教えて", False),
+        ("どうやってテストを実行して結果を見るのか教えて", False),
+        ("テストを実行せずに、問題点を教えて", False),
+        ("テストを実行している箇所を教えて", False),
+        ("テストを実行しても落ちない理由を教えて", False),
+    ],
+)
+def test_a_run_may_be_ordered_with_words_about_it(request: str, is_to_run: bool) -> None:
+    assert asks_for_check(request) == is_to_run
