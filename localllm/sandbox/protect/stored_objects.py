@@ -33,6 +33,10 @@ _MOST_INDEX = 200_000_000  # bytes of the index of a pack
 _MOST_SOUND = 300_000
 _MOST_MEMORY = "1g"  # that git may take at one time for an object
 
+_MOST_ADDRESSES = 4_000_000  # KB of them that git may take in all: packs are a command's
+_BOUNDED = ("/bin/sh", "-c", 'ulimit -v "$0" 2>/dev/null; exec "$@"')
+_THREADS = "--threads=2"  # each of them takes memory
+
 _NO_REVERSE = ("-c", "pack.writeReverseIndex=false")
 _OF_MACHINE = re.compile(rb"(?i)creat|writ|alloc|memory|thread|no space")
 """What git says where the machine, not the pack, is the cause."""
@@ -143,8 +147,9 @@ class StoredObjects:
             options.append("--object-format=sha256")
         with tempfile.TemporaryDirectory() as folder, opened(os.open(pack, READ | NO_LINK)) as file:
             made = Path(folder) / "index"
+            make = [git, *_NO_REVERSE, "index-pack", _THREADS, *options, "-o", str(made), f"/dev/fd/{file.fileno()}"]
             done = subprocess.run(
-                [git, *_NO_REVERSE, "index-pack", *options, "-o", str(made), f"/dev/fd/{file.fileno()}"],
+                [*_BOUNDED, str(_MOST_ADDRESSES), *make],
                 cwd=folder,
                 env=_environment(folder),
                 pass_fds=[file.fileno()],

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from localllm.sandbox.protect import stored_objects
+from localllm.sandbox.protect import revert, stored_objects
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.revert import ProtectedFiles
@@ -306,3 +306,22 @@ def test_what_cannot_be_put_back_keeps_no_object_from_being_read(
     with pytest.raises(OSError, match="tasks"):
         files.end()
     assert len(found) == 2
+
+
+def test_a_pack_whose_objects_take_much_memory_is_not_read(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revert, "_TIME_AFTER", 600.0)
+    most = stored_objects._MOST_ADDRESSES  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(stored_objects, "_MOST_ADDRESSES", 100_000)
+    files.begin()
+    (root / "large").write_bytes(bytes(100_000_000))
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    git(root, "repack", "-adq")
+    assert files.end() == ()
+    assert files.is_overlooked
+    monkeypatch.setattr(stored_objects, "_MOST_ADDRESSES", most)
+    files.begin()
+    assert files.end() == ()
+    assert not files.is_overlooked
