@@ -32,14 +32,17 @@ def note_place(kept: Path, root: Path) -> None:
 
 
 def earlier_place(kept: Path, root: Path) -> Path | None:
-    """Return the project's path when last stored in `kept`; None if it is still there, or unknown."""
+    """Return the project's path when last stored in `kept`; None if unknown, or if a project is there.
+
+    A command could have moved the marked file here from a project within this one, whose own file is then put back.
+    """
     if not (mark := _mark(root)):
         return None
     try:
         before = Path(os.fsdecode((kept / _MARKS / mark).read_bytes()))
     except OSError:
         return None
-    return None if _mark(before) == mark else before
+    return None if os.path.lexists(project_folder(before)) else before
 
 
 _CACHES = "lookup.sqlite", "repomap.msgpack", "analysis.msgpack"

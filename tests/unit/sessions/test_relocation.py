@@ -177,6 +177,16 @@ class TestMoved:
         shutil.rmtree(other)
         assert {one.id for one in of_project(root.rename(other)).all()} >= {name}
 
+    def test_a_project_around_it_does_not_take_them_with_its_file(self, root: Path, name: str) -> None:
+        """A command in the outer one can move the inner one's file, which is then put back as a new one."""
+        inner = (root / ".localllm/.gitignore").rename(root.parent / "moved")
+        outer = root.parent
+        (outer / ".localllm").mkdir()
+        inner.rename(outer / ".localllm/.gitignore")
+        (root / ".localllm/.gitignore").write_text("*\n")
+        assert of_project(outer).all() == []
+        assert of_project(root).find(name).first == "one"
+
     def test_a_copy_has_none(self, root: Path, name: str) -> None:
         copy = root.with_name("copy")
         shutil.copytree(root, copy)
