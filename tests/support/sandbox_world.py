@@ -52,7 +52,7 @@ def open_descriptors() -> int:
     return len(list(Path("/dev/fd").iterdir()))
 
 
-async def until(true: Callable[[], object], seconds: float = 10) -> None:
+async def until(true: Callable[[], object], seconds: float = 60) -> None:
     """Wait for what another process does."""
     deadline = time.monotonic() + seconds
     while not true():

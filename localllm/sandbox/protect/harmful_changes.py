@@ -15,6 +15,7 @@ from localllm.sandbox.protect.git_settings import is_harmless_change, leads_insi
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.protected_paths import (
     Entry,
+    folders_that_lead_to,
     inode,
     is_attributes,
     is_git_settings,
@@ -127,17 +128,19 @@ class HarmfulChanges:
         known = self.known
         if known.is_complete and SKIPPED.isdisjoint(folded(path).split("/")):
             return False
-        times = [entry.identity[4]]
-        folder = path
+        folder, folders = path, list[str]()
         while (above := folder.rpartition("/")[0]) and above not in known.visited:
-            if folder != path:
-                times.append(changed_at(self._root / folder))
+            folders += [folder] if folder != path else []
             folder = above
         is_of_packages = known.is_complete or folded(folder.rpartition("/")[2]) in SKIPPED
         if is_of_packages and known.last.get(folder) != inode(self._root / folder):
             return False  # moved here from elsewhere
         was_seen = folder == path or is_seen_from(folder, path)
         was_seen &= known.is_complete or is_protected(path)
+        if is_of_packages:  # what is above has changed where something was put beside it, as by an update of a package
+            is_by_its_name = is_protected(path.rpartition("/")[2])
+            folders = [] if is_by_its_name else [one for one in folders if one in folders_that_lead_to(path)]
+        times = [entry.identity[4], *(changed_at(self._root / one) for one in folders)]
         if was_seen or max(times) >= known.begun:
             return False
         return not any(lifetime.saw_change(entry) for lifetime in self._earlier)

@@ -42,6 +42,30 @@ def test_of_packages_only_what_is_new_is_taken_away(root: Path) -> None:
     assert (root / "node_modules/old/.git/config").read_text() == EVIL
 
 
+@pytest.mark.parametrize("packages", ["node_modules", "lib/python3.11/site-packages"])
+def test_of_a_package_what_was_there_stays_whatever_is_put_beside_it(root: Path, packages: str) -> None:
+    package = root / packages / "one"
+    old = [".vscode/tasks.json", ".github/workflows/ci.yml", "localllm.toml", "sub/.envrc", ".git/hooks/pre-commit"]
+    for name in old:
+        put(package / name, "old")
+    time.sleep(0.1)
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.begin()
+    assert files.end() == ()
+    files.begin()
+    put(package / "index.js")
+    put(package / "sub/index.js")
+    put(package / "other/.vscode/tasks.json")
+    assert files.end() == (f"{packages}/one/other/.vscode/tasks.json",)
+    assert all((package / name).read_text() == "old" for name in old)
+    files.begin()
+    (package / ".github/workflows").rename(package / "workflows")
+    (package / "sub/vscode").mkdir()
+    put(package / "sub/vscode/tasks.json")
+    (package / "sub/vscode").rename(package / "sub/.vscode")
+    assert f"{packages}/one/sub/.vscode/tasks.json" in files.end()
+
+
 def test_a_planted_step_of_a_rebase_goes_and_the_others_stay(root: Path) -> None:
     todo = root / ".git/rebase-merge/git-rebase-todo"
     put(todo, "pick 1 a\nexec make\n")
