@@ -22,6 +22,7 @@ from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.index_entries import hash_size
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
+from localllm.sandbox.scratch import base_folder
 
 _FOLDER = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
 _FILE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}", re.IGNORECASE)
@@ -145,7 +146,8 @@ class StoredObjects:
         # The settings of a clone may have been put back. Of another hash, git takes no index: its size tells.
         if _PACK_OF_SHA256.fullmatch(file_name) or hash_size(Path(pack).parents[2] / "config") == 32:
             options.append("--object-format=sha256")
-        with tempfile.TemporaryDirectory() as folder, opened(os.open(pack, READ | NO_LINK)) as file:
+        base = base_folder(self._root)  # where no command of the project puts a link
+        with tempfile.TemporaryDirectory(dir=base) as folder, opened(os.open(pack, READ | NO_LINK)) as file:
             made = Path(folder) / "index"
             make = [git, *_NO_REVERSE, "index-pack", _THREADS, *options, "-o", str(made), f"/dev/fd/{file.fileno()}"]
             done = subprocess.run(

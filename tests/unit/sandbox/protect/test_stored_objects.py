@@ -6,6 +6,7 @@ import mmap
 import os
 import struct
 import subprocess
+import tempfile
 import time
 import zlib
 from contextlib import ExitStack
@@ -325,3 +326,24 @@ def test_a_pack_whose_objects_take_much_memory_is_not_read(
     files.begin()
     assert files.end() == ()
     assert not files.is_overlooked
+
+
+def test_git_reads_packs_away_from_the_project(
+    root: Path, files: ProtectedFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command could put a link in the place of the folder that git writes to."""
+    (root / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(root / "tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    program = tmp_path / "git"
+    program.write_text(f'#!/bin/sh\npwd > {tmp_path}/place\nexec git "$@"\n')
+    program.chmod(0o700)
+
+    def found(*_given: object) -> str:
+        return str(program)
+
+    monkeypatch.setattr(stored_objects, "find_program", found)
+    files.begin()
+    git(root, "repack", "-adq")
+    assert files.end() == ()
+    assert not Path((tmp_path / "place").read_text().strip()).is_relative_to(root)
