@@ -434,7 +434,8 @@ class ProtectedFiles:
     def _look_late(self, reach: Reach, harmful: HarmfulChanges, *, is_ours: bool, is_held: bool) -> dict[str, Entry]:
         """Return what takes long to find, now that the protected files are back; delete what git derives."""
         objects = self._tried(lambda: dict.fromkeys(self._data.objects(reach)))
-        looks = self._at_end.looks(harmful.known, objects, reach.seconds, is_ours=is_ours, is_held=is_held)
+        seconds = min(reach.seconds, _TIME_AFTER) if is_held else reach.seconds  # nothing else is looked at meanwhile
+        looks = self._at_end.looks(harmful.known, objects, seconds, is_ours=is_ours, is_held=is_held)
         late = {path: now for look in looks for path, now in self._tried(look).items()}
         self._put.delete(self._tried(lambda: self._at_end.derived.new(objects)), harmful)
         return late

@@ -347,3 +347,22 @@ def test_git_reads_packs_away_from_the_project(
     git(root, "repack", "-adq")
     assert files.end() == ()
     assert not Path((tmp_path / "place").read_text().strip()).is_relative_to(root)
+
+
+@pytest.mark.parametrize("is_beside", [True, False])
+def test_what_takes_long_takes_no_longer_than_a_look_while_another_command_runs(
+    files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch, is_beside: bool
+) -> None:
+    given: list[float] = []
+
+    def noted(_self: StoredObjects, _folders: object, _since: int, seconds: float, **_more: Any) -> dict[str, Entry]:
+        given.append(seconds)
+        return {}
+
+    monkeypatch.setattr(StoredObjects, "wrong", noted)
+    files.begin()
+    if is_beside:
+        files.begin()
+    monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 600)  # it has run for ten minutes
+    files.end()
+    assert given == [3.0 if is_beside else 20.0]
