@@ -79,8 +79,15 @@ _NOTHING_NEEDED = (
     r"|(?:の)?必要な(?:箇所|点|部分|ところ)は(?:特に)?(?:あり|見当たり|見つかり)ません"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
 )
+_OTHERS_KEPT_JA = (
+    r"(?:以外[のにはを]|(?:ほか|他)の(?:ファイル|コード|部分|箇所|メソッド|関数|機能|処理))[^。、\n]{0,20}?"
+    r"(?:そのまま|(?:変更|修正|編集|更新)(?:は|を|も)?(?:一切|何も)?(?:加え|行って|行い|して|し)(?:てい|い|てお|お)?(?:りま|ま)?(?:せん|ない))"
+)
+"""Matches that the rest was kept, which says nothing of what was to be changed."""
 _LEFT_AS_IS = (
-    r"(?i)\b(?:left|leave|leaving|kept|keep|keeping) [^.\n]{1,60}\b(?:unchanged|untouched|alone|as[- ]is"
+    r"(?i)\b(?:left|leave|leaving|kept|keep|keeping) "
+    r"(?!(?:(?:every|any)thing else|(?:all )?(?:the )?(?:others?|rest|remaining))\b)(?:[^.\n]|\.\w){1,60}"
+    r"\b(?:unchanged|untouched|alone|as[- ]is"
     r"|as (?:it|they) (?:is|are|was|were))\b|\b(?:made|making|did not make|didn't make) (?:no|any) (?:\w+ )?(?:changes"
     r"|edits)\b|そのままに(?:し|なって)"
     r"|(?:変更|修正|編集|更新)(?:は|を)?(?:何も)?(?:加え|行って|行い|して|し)(?:ていま|いま|ま)せん"
@@ -249,7 +256,13 @@ def claims_own_change(answer: str) -> bool:
 
 def admits_failure(answer: str) -> bool:
     """Return whether it admits that something could not be done."""
-    return bool(re.search(_ADMITTED, ends_of(answer)) or search_ja(_ADMITTED_JA, ends_of(answer)))
+    text = ends_of(answer)
+    return bool(re.search(_ADMITTED, text)) or search_ja(_ADMITTED_JA, _without_others(text))
+
+
+def _without_others(text: str) -> str:
+    """Return the text without what it says of the rest, that it was kept."""
+    return text if text.isascii() else re.sub(_OTHERS_KEPT_JA, " ", text)
 
 
 def admits_refusal(answer: str) -> bool:
@@ -268,7 +281,7 @@ def finds_none(answer: str, request: str) -> bool:
     lacks = re.search(_IS_LACKING, request)
     may_go = re.search(_TAKES_AWAY, request) and not lacks
     request = request.casefold()
-    for said in sentences_in(answer):
+    for said in map(_without_others, sentences_in(answer)):
         words = [word for match in re.finditer(_ALL_FINE, said) for word in _WORD.findall(match["what"])]
         if not lacks:
             words += [word for match in re.finditer(_NOT_FOUND, said) for word in _WORD.findall(match["what"])]

@@ -7,6 +7,7 @@ import pytest
 from localllm.agent import answer_phrases
 from localllm.agent.answer_phrases import (
     admits_failing_tests,
+    admits_failure,
     says_changed,
     says_committed,
     says_tests_pass,
@@ -61,6 +62,22 @@ from tests.support.pattern_cost import risks
 )
 def test_a_test_that_was_fixed_is_none_that_fails(answer: str, fails: bool) -> None:
     assert admits_failing_tests(answer) == fails
+
+
+@each(
+    ("answer", "fails"),
+    [
+        ("x を 2 にしました。他のファイルは変更していません。", False),
+        ("それ以外のコードは修正しておりません。", False),
+        ("ほかの部分は一切変更を加えていません。", False),
+        ("a.py は変更していません。", True),
+        ("他の箇所の修正に失敗しました。", True),
+        ("他の箇所は修正できませんでした。", True),
+        ("残りの 2 件は修正していません。", True),
+    ],
+)
+def test_that_the_rest_was_kept_is_no_failure(answer: str, fails: bool) -> None:
+    assert admits_failure(answer) == fails
 
 
 def test_a_long_row_of_digits_is_no_count_of_failures() -> None:
