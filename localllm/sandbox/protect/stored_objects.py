@@ -81,8 +81,7 @@ class StoredObjects:
         packs: list[tuple[str, os.stat_result, os.stat_result]] = []
         for objects in folders:
             for folder in self._folders.of(objects):
-                is_moved = self._has_believed and self._known.get(folder.path) != folder.inode()
-                since_when = 0 if is_moved else since
+                since_when = 0 if self._is_moved(folder, since) else since
                 if folder.name == "pack":
                     packs += self._new_packs(folder.path, since_when)
                 else:
@@ -111,6 +110,11 @@ class StoredObjects:
         if is_held:
             self._sound.clear()
         return found
+
+    def _is_moved(self, folder: os.DirEntry[str], since: int) -> bool:
+        if self._has_believed:
+            return self._known.get(folder.path) != folder.inode()
+        return _changed(folder.path) >= since  # after a kill: of a move the folder tells, not the files in it
 
     def _new(self, folder: str, since: int) -> Iterator[tuple[str, os.stat_result]]:
         stat_of = os.lstat
@@ -175,6 +179,13 @@ def _environment(folder: str) -> dict[str, str]:
         "GIT_ALLOC_LIMIT": _MOST_MEMORY,
         "LC_ALL": "C",
     }
+
+
+def _changed(folder: str) -> int:
+    try:
+        return os.lstat(folder).st_ctime_ns
+    except OSError:
+        return 0  # deleted meanwhile
 
 
 def _name(path: str) -> str:

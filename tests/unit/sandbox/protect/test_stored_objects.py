@@ -6,6 +6,7 @@ import mmap
 import os
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import zlib
@@ -366,3 +367,29 @@ def test_what_takes_long_takes_no_longer_than_a_look_while_another_command_runs(
     monkeypatch.setattr(time, "monotonic", lambda now=time.monotonic: now() + 600)  # it has run for ten minutes
     files.end()
     assert given == [3.0 if is_beside else 20.0]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+root, quarantine, aside, place = map(Path, sys.argv[1:])
+ProtectedFiles(root, quarantine, coarse=0).begin()
+aside.rename(place)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_objects_that_were_moved_there_before_a_kill_go(root: Path, tmp_path: Path) -> None:
+    write(root, "docs/a", "first one")
+    write(root, "docs/b", "other one")
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    first, second = object_file(root, "docs/a"), object_file(root, "docs/b")
+    aside = root / ".git/objects/prepared"
+    first.parent.rename(aside)
+    swap(aside / first.name, second)
+    time.sleep(0.05)
+    killed = [sys.executable, "-c", KILLED, root, tmp_path / "quarantine", aside, first.parent]
+    assert subprocess.run(killed, check=False).returncode == -9
+    assert str(first.relative_to(root)) in ProtectedFiles(root, tmp_path / "quarantine", coarse=0).recover()
