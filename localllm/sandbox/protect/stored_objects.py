@@ -51,8 +51,8 @@ def is_index_of_pack(path: str) -> bool:
 
 
 class StoredObjects:
-    """The objects of the repositories in the project at `root`. `is_cut`: not all new ones could be read; those are
-    tried again after the next command."""
+    """The objects of the repositories in the project at `root`. `is_cut`: not all new ones could be read; loose
+    ones are tried again after the next command."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -100,7 +100,7 @@ class StoredObjects:
                 now = _read(path)
                 content = self._index_of(path.removesuffix(_INDEX) + _PACK, now, deadline)
             except (OSError, subprocess.SubprocessError, ValueError):
-                self._unread.add(path)
+                self.is_cut = True  # not tried again: that of a large clone would take its time after each command
                 continue
             if content == now:
                 self._sound.add((identity_of(about), identity_of(of_pack)))
@@ -134,7 +134,7 @@ class StoredObjects:
                 continue
             with suppress(OSError):  # git passes over an index without its pack
                 both = about, of_pack = os.lstat(entry.path), os.lstat(entry.path.removesuffix(_INDEX) + _PACK)
-                is_new = max(one.st_ctime_ns for one in both) >= since or entry.path in self._unread
+                is_new = max(one.st_ctime_ns for one in both) >= since
                 if is_new and (identity_of(about), identity_of(of_pack)) not in self._sound:
                     yield entry.path, about, of_pack
 
