@@ -10,7 +10,6 @@ import hashlib
 import os
 import re
 import subprocess
-import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -141,6 +140,8 @@ class StoredObjects:
     def _index_of(self, pack: str, now: bytes, deadline: float) -> bytes | None:
         """Return the index that git makes of a pack, of the same version as the one it has `now`; None if the pack is
         broken. Raises OSError, SubprocessError or ValueError if git cannot be asked."""
+        import tempfile  # few commands store packs
+
         git = find_program("git", self._root)
         seconds = deadline - time.monotonic()
         if git is None or seconds <= 0:
