@@ -29,12 +29,12 @@ from localllm.tui.input.completion import Suggester
 from localllm.tui.input.message_queue import Outbox
 from localllm.tui.input.strangers_words import StrangersWords
 from localllm.tui.input.typeahead import TypeAhead
-from localllm.tui.keys import KeyName
 from localllm.tui.render.answer import preload
 from localllm.tui.render.events import Renderer
 from localllm.tui.render.report import failure_lines, notice_lines, said_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.signals import ForcedEnd, signal_handlers
+from localllm.tui.terminal_keys import KeyName
 from localllm.tui.theme import Line, choose_theme
 
 if TYPE_CHECKING:

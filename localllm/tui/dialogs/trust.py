@@ -15,9 +15,9 @@ from localllm.text.sanitising import clean, display_width, shorten
 from localllm.text.wrapping import wrap
 from localllm.tui.bracketed_paste import PasteReader, with_marks
 from localllm.tui.dialogs.approval import understood
-from localllm.tui.keys import ESCAPE_SECONDS, KeyReader, edited
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
+from localllm.tui.terminal_keys import ESCAPE_SECONDS, KeyReader, edited
 from localllm.tui.theme import Line
 
 _REACHES = {

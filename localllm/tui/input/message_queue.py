@@ -10,8 +10,8 @@ from localllm.tui.commands.registry import is_command
 from localllm.tui.commands.rules import next_mode
 from localllm.tui.dialogs.approval import is_bare_answer
 from localllm.tui.input.typeahead import TypeAhead
-from localllm.tui.keys import KeyName
 from localllm.tui.render.screen import Screen
+from localllm.tui.terminal_keys import KeyName
 from localllm.tui.theme import Line
 
 _MOST_SHOWN = 3

@@ -38,7 +38,7 @@ from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester, Suggestion
 from localllm.tui.input.pastes import Pastes, inserted
 from localllm.tui.input.strangers_words import Span, StrangersWords
-from localllm.tui.keys import ESCAPE_SECONDS
+from localllm.tui.terminal_keys import ESCAPE_SECONDS
 from localllm.tui.theme import Line, Theme
 
 _PROMPT = "› "

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TextIO
 
 from localllm.tui.bracketed_paste import PASTE_OFF, PASTE_ON, PASTE_SECONDS, PasteReader
 from localllm.tui.input.pastes import inserted
-from localllm.tui.keys import ESCAPE_SECONDS, Key, KeyName, KeyReader, edited
+from localllm.tui.terminal_keys import ESCAPE_SECONDS, Key, KeyName, KeyReader, edited
 
 _READ_SIZE = 4096
 _POLL_SECONDS = 0.02

@@ -13,7 +13,7 @@ import pytest
 
 from localllm.tui.bracketed_paste import PASTE_OFF, PASTE_ON, PASTE_SECONDS, PasteReader
 from localllm.tui.input.typeahead import TypeAhead
-from localllm.tui.keys import ESCAPE_SECONDS, KeyName
+from localllm.tui.terminal_keys import ESCAPE_SECONDS, KeyName
 from tests.support.each import each
 
 pytestmark = pytest.mark.anyio

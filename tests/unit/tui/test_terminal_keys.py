@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from localllm.tui.keys import Key, KeyReader
+from localllm.tui.terminal_keys import Key, KeyReader
 from tests.support.each import each
 
 
