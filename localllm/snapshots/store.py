@@ -342,12 +342,12 @@ class Snapshots:
     def _last(self, *, turn: bool) -> list[Change]:
         left = self._not_taken_back()
         left = [change for change in left if change.name not in self._passed_over] or left
-        left = [change for change in left if change.program == self._programs.own] or left
-        if not left:
+        own = [change for change in left if change.program == self._programs.own] or left
+        if not own:
             return []
-        if turn:
-            return [change for change in left if change.turn == left[-1].turn]
-        return [change for change in left if change.call == left[-1].call]
+        if turn:  # whose other changes an earlier process may have made, if this one has only redone some
+            return [change for change in left if change.turn == own[-1].turn]
+        return [change for change in own if change.call == own[-1].call]
 
     def recover(self, root: ProjectRoot, of_command: Callable[[Begun], list[Change]] | None = None) -> list[Change]:
         """Detect and record the changes of killed processes, so that they can be undone, and remove their temporary

@@ -256,3 +256,20 @@ async def test_undo_is_offered_only_after_a_rewind_that_changed_anything(chat: C
     await chat.write("more")
     assert "/undo takes this back" in await said(chat, "rewind again")
     assert "more: the previous version is restored." in await chat.undone()
+
+
+@pytest.mark.parametrize("is_later", [False, True])
+async def test_a_redone_change_is_taken_back_with_the_rest_of_its_request(root: Path, is_later: bool) -> None:
+    chat = Chat(root)
+    await chat.write("a")
+    await chat.write("b")
+    chat = Chat(root) if is_later else chat
+    await chat.undone()
+    chat.redo()
+    assert (root / "b").exists()
+    asked = len(chat.asked)
+    shown = await chat.undone("turn")
+    assert not (root / "a").exists()
+    assert not (root / "b").exists()
+    assert len(chat.asked) == asked + is_later
+    assert ("a (write_file, " in shown) == is_later
