@@ -16,8 +16,8 @@ _SHOWING_COMMANDS = (COMMAND_TOOL, "command_output")
 _WINDOW = 32
 """Characters compared, without blanks: a passage of twice the length is always detected."""
 
-_MOST_BYTES = 2_000_000  # of stored pages, the newest first
-_MOST_PAGES = 200
+_MOST_BYTES = 16_000_000  # of stored pages, the newest first: as many as the sandbox shows to a command
+_MOST_PAGES = 500
 _LONGEST = 200_000  # characters of a text that are examined
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.kept_outputs import keep_output
+from localllm.sandbox.protect.own_folder import OwnFolder
 from localllm.tools.kept_pages import KeptPages
 
 TEXT = "\n".join(f"The page at the docs has a line on topic number {number}, as all pages do." for number in range(300))
@@ -45,8 +46,21 @@ def test_one_that_came_later_is_known_as_well(folder: Path) -> None:
 def test_the_newest_are_looked_at_first(folder: Path) -> None:
     page = next(folder.glob("fetch_page-*"))
     os.utime(page, (1, 1))
-    keep_output(folder, "fetch_page", "y" * 1_999_000)
+    keep_output(folder, "fetch_page", "y" * 15_999_000)
     assert not KeptPages(folder).are_in(TEXT), "there is room for so many alone"
+
+
+def test_what_the_sandbox_shows_to_a_command_is_looked_at(folder: Path) -> None:
+    page = next(folder.glob("fetch_page-*"))
+    os.utime(page, (1, 1))
+    keep_output(folder, "fetch_page", "y" * 1_999_000)
+    for number in range(95):
+        keep_output(folder, "web_search", str(number))
+    copy = OwnFolder(folder.parents[1]).take()
+    assert copy
+    shown = (copy.folder / "tool-output" / page.name).read_text()
+    copy.remove()
+    assert KeptPages(folder).are_in(shown)
 
 
 def test_no_folder_and_no_regular_file_are_no_pages(tmp_path: Path) -> None:
