@@ -113,7 +113,7 @@ class Outbox:
         pieces, self._given_back = self._given_back, ()
         if len(pieces) < 2 or not any(map(is_command, pieces)) or not text.strip():
             return text
-        first, *rest = _apart(_edited(text, pieces))
+        first, *rest = _apart(_edited(text, pieces, self._typed))
         self._queued[:0] = rest
         return first
 
@@ -192,7 +192,7 @@ class _Part(NamedTuple):
     is_command: bool
 
 
-def _edited(text: str, pieces: Sequence[str]) -> list[_Part]:
+def _edited(text: str, pieces: Sequence[str], typed: Callable[[str], str]) -> list[_Part]:
     """Split an edited text: unchanged `pieces` stay what they are, even if one of their lines looks like a command. Of
     a new text, which may be pasted, no line becomes a command that was none."""
     whole, at = f"\n{text}\n", 0
@@ -203,19 +203,21 @@ def _edited(text: str, pieces: Sequence[str]) -> list[_Part]:
         if found < 0:
             missing.append(piece)
             continue
-        parts += [*_changed(whole[at + 1 : found], missing), _Part(piece, is_command(piece))]
+        parts += [*_changed(whole[at + 1 : found], missing, typed), _Part(piece, is_command(piece))]
         at, missing = found + 1 + len(piece), []
-    return parts + _changed(whole[at + 1 : -1], missing)
+    return parts + _changed(whole[at + 1 : -1], missing, typed)
 
 
-def _changed(text: str, pieces: Sequence[str]) -> list[_Part]:
+def _changed(text: str, pieces: Sequence[str], typed: Callable[[str], str]) -> list[_Part]:
     """Return the parts of a text that replaces the pieces: one for one, which may be a new command if it is one line;
-    otherwise the lines, of which those are commands that begin like one of the pieces."""
+    otherwise the lines, of which those are commands that begin like one of the pieces; none if any was pasted."""
     if not text:
         return []
     begins = {_begin(piece) for piece in pieces if is_command(piece)}
     if len(pieces) == 1:
         return [_Part(text, is_command(text) and ("\n" not in text or _begin(text) in begins))]
+    if typed(text) != text:
+        return [_Part(text, is_command=False)]
     return [_Part(line, is_command(line) and _begin(line) in begins) for line in text.split("\n")]
 
 

@@ -14,6 +14,7 @@ from localllm.tui.bracketed_paste import PASTE_BEGINS, PASTE_ENDS
 from localllm.tui.commands.context import ChatContext
 from localllm.tui.commands.registry import command_name, first_line
 from localllm.tui.input.message_queue import Outbox
+from localllm.tui.input.strangers_words import StrangersWords
 from localllm.tui.input.typeahead import TypeAhead
 from localllm.tui.render.screen import Screen
 from localllm.tui.theme import Theme
@@ -205,6 +206,20 @@ def test_no_line_that_is_pasted_into_them_becomes_a_command(pieces: tuple[str, .
         commands = [part for part in parts if first_line(part).startswith("!") or command_name(part) is not None]
         assert all(part.startswith(("!make", "/status")) for part in commands), parts
         assert "touch x" in "".join(parts)
+
+
+@pytest.mark.parametrize("pasted", ["log\n!make evil", "one more line of a log\n!make evil", "log\n! evil"])
+def test_no_pasted_line_replaces_a_command_that_begins_like_it(pasted: str) -> None:
+    strangers = StrangersWords()
+    writing = Writing(typed=strangers.typed)
+    writing.queue("first", "!make test", "! make", "/todo x")
+    writing.outbox.give_back()
+    strangers.add(pasted)
+    assert writing.outbox.sent(f"{pasted}\n/todo x") == pasted
+    assert [writing.outbox.next() for _ in range(2)] == ["/todo x", None]
+    writing.queue("first", "!make test", "/todo x")
+    writing.outbox.give_back()
+    assert writing.outbox.sent("!make tests\nlast") == "!make tests", "typed"
 
 
 @pytest.mark.parametrize("pasted", ["!touch x", "!touch x\rend", f"!touch x; {'#' * 300}", "/mode auto", " /x", "／x"])
