@@ -61,7 +61,8 @@ def is_dangerous(words: Sequence[Word], entry: str) -> bool:
         return False
     if _is_any(words, texts, entry):
         return True
-    return entry.split()[:1] == ["rm"] and len(entry.split()) > 1 and _removes_many(texts)
+    is_rm = entry.split()[:1] == ["rm"] and len(entry.split()) > 1
+    return is_rm and (_removes_many(texts) or _cleans(words, texts))
 
 
 def _is_any(words: Sequence[Word], texts: list[str], entry: str) -> bool:
@@ -78,6 +79,20 @@ def _removes_many(texts: list[str]) -> bool:
     starts = _starts(texts)
     by_list = any(text.rpartition("/")[2] in ("xargs", "parallel") and starts[at] for at, text in enumerate(texts))
     return by_list or (texts[0].rpartition("/")[2] == "find" and bool(_EXECUTING_OPTIONS & set(texts)))
+
+
+def _cleans(words: Sequence[Word], texts: list[str]) -> bool:
+    """Return whether it has git remove what is not tracked: `git clean -f`, unless it only lists."""
+    starts = _starts(texts)
+    at = next((at for at, word in enumerate(words) if starts[at] and is_program(word, "git")), len(texts))
+    rest = texts[at + 1 :]
+    verb = next((n for n, word in enumerate(rest) if word[:1] != "-" and rest[n - 1 : n] not in (["-C"], ["-c"])), -1)
+    if verb < 0 or rest[verb] != "clean":
+        return False
+    options = [word for word in rest[verb + 1 :] if word[:1] == "-"]
+    letters = {letter for one in options if one[1:2] != "-" for letter in one[1:].partition("e")[0]}
+    long = {one[:3] for one in options if one[:2] == "--"}
+    return bool("f" in letters or "--f" in long) and not ("n" in letters or "--d" in long)
 
 
 def _is_entry(words: Sequence[Word], texts: list[str], entry: list[str]) -> bool:
