@@ -139,7 +139,8 @@ _DENIED = late_pattern(
     r"|could not resolve|name or service not known|temporary failure in name resolution|permissionerror"
     r"|\b(?:eacces|eperm|eai_again|enotfound|enetunreach)\b"  # not within ModuleNotFoundError
     r"|getaddrinfo|no matching distribution found|module lookup disabled by goproxy=off"
-    r"|in offline mode|because network access is disabled|network connectivity is disabled",
+    r"|in offline mode|because network access is disabled|network connectivity is disabled"
+    r"|could not transfer artifact|could not (?:get|head) 'https?:|unknown ?host|for offline mode",
     re.IGNORECASE,
 )
 """Messages of programs about what the sandbox has denied."""
