@@ -28,6 +28,7 @@ _FILE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}", re.IGNORECASE)
 _PACK, _INDEX = ".pack", ".idx"
 _PACK_OF_SHA256 = re.compile(r"pack-[0-9a-f]{64}\.pack")
 _SHA1 = 40  # letters of a name
+_LONGEST_SUM = 32  # bytes
 _PIECE = 1 << 18
 _MOST_INDEX = 200_000_000  # bytes of the index of a pack
 _MOST_SOUND = 300_000
@@ -42,6 +43,8 @@ _OF_MACHINE = re.compile(rb"(?i)creat|writ|alloc|memory|thread|no space")
 """What git says where the machine, not the pack, is the cause."""
 
 _Identity = tuple[int, ...]
+_Pack = tuple[str, os.stat_result, os.stat_result]
+"""The path of the index of a pack, and what is said of that file and of the pack."""
 
 
 def is_index_of_pack(path: str) -> bool:
@@ -58,14 +61,21 @@ class StoredObjects:
         self._folders = FolderListings(_may_be_stored)
         self._sound: set[tuple[_Identity, _Identity | str]] = set()
         self._known: dict[str, int] = {}
+        self._ends: dict[str, tuple[bytes, bytes]] = {}
         self._unread: set[str] = set()
         self._has_believed = False
         self.is_cut = False
 
     def believe(self, folders: Iterable[str]) -> None:
-        """Note the current folders of objects: in one that is moved there later, all counts as new."""
+        """Note the current folders of objects: in one that is moved there later, all counts as new; and the check sums
+        at the ends of packs and their indexes."""
         self._has_believed = True
-        self._known = {inner.path: inner.inode() for objects in folders for inner in self._folders.of(objects)}
+        inside = [inner for objects in folders for inner in self._folders.of(objects)]
+        self._known = {inner.path: inner.inode() for inner in inside}
+        self._ends = {}
+        for index, _, _ in (pack for inner in inside if inner.name == "pack" for pack in self._packs(inner.path)):
+            with suppress(OSError):
+                self._ends[index] = _end_of(index), _end_of(_pack_of(index))
 
     def wrong(self, folders: Iterable[str], since: int, seconds: float, *, is_held: bool) -> dict[str, Entry]:
         """Return the files stored since a time (ns) that are not what their names say, by path below the root: of the
@@ -77,7 +87,7 @@ class StoredObjects:
         start = len(str(self._root)) + 1
         found: dict[str, Entry] = {}
         loose: list[tuple[str, os.stat_result]] = []
-        packs: list[tuple[str, os.stat_result, os.stat_result]] = []
+        packs: list[_Pack] = []
         for objects in folders:
             for folder in self._folders.of(objects):
                 since_when = 0 if self._is_moved(folder, since) else since
@@ -97,7 +107,7 @@ class StoredObjects:
         for path, about, of_pack in sorted(packs, key=lambda one: one[2].st_size):
             try:
                 now = _read(path)
-                content = self._index_of(path.removesuffix(_INDEX) + _PACK, now, deadline)
+                content = now if self._is_as_before(path, deadline) else self._index_of(_pack_of(path), now, deadline)
             except (OSError, subprocess.SubprocessError, ValueError):
                 self.is_cut = True  # not tried again: that of a large clone would take its time after each command
                 continue
@@ -126,16 +136,27 @@ class StoredObjects:
             if is_new and (identity_of(about), _name(entry.path)) not in self._sound:
                 yield entry.path, about
 
-    def _new_packs(self, folder: str, since: int) -> Iterator[tuple[str, os.stat_result, os.stat_result]]:
+    def _new_packs(self, folder: str, since: int) -> Iterator[_Pack]:
         """Yield the indexes of packs that are new, or whose packs are."""
+        for path, about, of_pack in self._packs(folder):
+            is_new = max(about.st_ctime_ns, of_pack.st_ctime_ns) >= since
+            if is_new and (identity_of(about), identity_of(of_pack)) not in self._sound:
+                yield path, about, of_pack
+
+    def _packs(self, folder: str) -> Iterator[_Pack]:
         for entry in self._folders.of(folder):
-            if not entry.name.endswith(_INDEX):
-                continue
-            with suppress(OSError):  # git passes over an index without its pack
-                both = about, of_pack = os.lstat(entry.path), os.lstat(entry.path.removesuffix(_INDEX) + _PACK)
-                is_new = max(one.st_ctime_ns for one in both) >= since
-                if is_new and (identity_of(about), identity_of(of_pack)) not in self._sound:
-                    yield entry.path, about, of_pack
+            if entry.name.endswith(_INDEX):
+                with suppress(OSError):  # git passes over an index without its pack
+                    yield entry.path, os.lstat(entry.path), os.lstat(_pack_of(entry.path))
+
+    def _is_as_before(self, index: str, deadline: float) -> bool:
+        """Return whether an index and its pack still have the content of the check sums that they ended with. Git sets
+        the times of a pack where it would store again what is in it. Raises OSError or ValueError."""
+        if not (ends := self._ends.get(index)):
+            return False
+        files = index, _pack_of(index)
+        size = _hash_size(files[1])
+        return all(_has_sum(file, end[-size:], deadline) for file, end in zip(files, ends, strict=True))
 
     def _index_of(self, pack: str, now: bytes, deadline: float) -> bytes | None:
         """Return the index that git makes of a pack, of the same version as the one it has `now`; None if the pack is
@@ -147,9 +168,7 @@ class StoredObjects:
         if git is None or seconds <= 0:
             raise ValueError(pack)
         options = [] if now.startswith(b"\xfftOc") else ["--index-version=1"]
-        file_name = pack.rpartition("/")[2]
-        # The settings of a clone may have been put back. Of another hash, git takes no index: its size tells.
-        if _PACK_OF_SHA256.fullmatch(file_name) or hash_size(Path(pack).parents[2] / "config") == 32:
+        if _hash_size(pack) == 32:
             options.append("--object-format=sha256")
         base = base_folder(self._root)  # where no command of the project puts a link
         with tempfile.TemporaryDirectory(dir=base) as folder, opened(os.open(pack, READ | NO_LINK)) as file:
@@ -168,6 +187,35 @@ class StoredObjects:
             if done.returncode < 0 or _OF_MACHINE.search(done.stderr):
                 raise ValueError(pack)
             return _read(str(made)) if not done.returncode else None
+
+
+def _pack_of(index: str) -> str:
+    return index.removesuffix(_INDEX) + _PACK
+
+
+def _hash_size(pack: str) -> int:
+    """Return the bytes of a hash in a pack: of another one, git takes no index. The settings of a clone may have been
+    put back; then its name tells. Raises OSError or ValueError."""
+    return 32 if _PACK_OF_SHA256.fullmatch(pack.rpartition("/")[2]) else hash_size(Path(pack).parents[2] / "config")
+
+
+def _end_of(file: str) -> bytes:
+    """Return the last bytes of a file, of a check sum or more."""
+    with opened(os.open(file, READ | NO_LINK)) as source:
+        source.seek(-min(_LONGEST_SUM, os.fstat(source.fileno()).st_size), os.SEEK_END)
+        return source.read()
+
+
+def _has_sum(file: str, check_sum: bytes, deadline: float) -> bool:
+    """Return whether a file ends with this check sum, and it is that of the content before; False if there is no time
+    to find out."""
+    content = hashlib.new("sha1" if len(check_sum) == 20 else "sha256", usedforsecurity=False)
+    with opened(os.open(file, READ | NO_LINK)) as source:
+        left = os.fstat(source.fileno()).st_size - len(check_sum)
+        while left > 0 and time.monotonic() < deadline and (piece := source.read(min(left, _PIECE))):
+            content.update(piece)
+            left -= len(piece)
+        return left == 0 and source.read() == check_sum == content.digest()
 
 
 def _environment(folder: str) -> dict[str, str]:

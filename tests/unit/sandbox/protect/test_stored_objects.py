@@ -174,6 +174,39 @@ def test_the_index_of_a_broken_pack_goes(root: Path, files: ProtectedFiles) -> N
     assert files.end() == (str(pack.with_suffix(".idx").relative_to(root)),)
 
 
+@pytest.mark.parametrize("kind", ["idx", "pack"])
+def test_a_pack_of_before_that_was_changed_is_read_by_git(root: Path, files: ProtectedFiles, kind: str) -> None:
+    git(root, "repack", "-adq")
+    (index,) = (root / ".git/objects/pack").glob("*.idx")
+    good = index.read_bytes()
+    time.sleep(0.01)
+    files.begin()
+    spoil(index.with_suffix(f".{kind}"))
+    assert files.end() == (str(index.relative_to(root)),)
+    assert not files.is_overlooked
+    assert index.exists() == (kind == "idx")
+    assert kind == "pack" or index.read_bytes() == good
+
+
+def test_a_pack_that_would_get_what_it_has_is_not_read_by_git(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git sets its times then."""
+    git(root, "repack", "-adq")
+    (pack,) = (root / ".git/objects/pack").glob("*.pack")
+    for _ in range(2):
+        os.utime(pack, (1, 1))
+        time.sleep(0.01)
+        files.begin()
+        (root / "README").touch()
+        git(root, "add", "--renormalize", "README")
+        assert pack.stat().st_mtime > 1
+        with monkeypatch.context() as patched:
+            patched.setattr(stored_objects, "find_program", no_program)
+            assert files.end() == ()
+        assert not files.is_overlooked
+
+
 def test_what_git_stores_stays(root: Path, files: ProtectedFiles) -> None:
     for version in ("1", "2"):
         files.begin()
