@@ -274,7 +274,8 @@ _FAILED = late_pattern(
 _NO_TESTS = (
     r"\bRan 0 tests|\bno tests ran|\bcollected 0 items(?! / \d+ error)|^[#ℹ] tests 0$|\bNo tests? (?:files )?found"
     r"|\[no test files\]|^=* ?\d+ deselected in |^ *0 passing\b|\bExecuted 0 tests\b|\bNo tests (?:were found|executed)"
-    r"|\bNo test is available in|\b0 examples, 0 failures$"
+    r"|\bNo test is available in|\b0 examples, 0 failures$|\bNo test matches the given testcase filter"
+    r"|\bZero tests ran\b|^\[INFO\] No tests to run\.$"
 )
 """Matches what runners say that found no test; not that they could not read one."""
 _NOTHING_TO_TEST = late_pattern(
@@ -300,21 +301,31 @@ _NO_PROGRAM = late_pattern(
 _RAN = late_pattern(
     r"\b[1-9]\d* (?:passed|failed|passing|failing)\b|^(?:not )?ok \d|^ok[ \t]+\S+[ \t]+[\d(]|^--- FAIL|^FAIL\t"
     r"|\btest result: |\bRan [1-9]\d* tests?\b|\b[1-9]\d* examples?, \d|^FAILURES!|\b(?:Tests|Failed): +\d"
-    r"|\d% tests passed|\bBUILD (?:SUCCESSFUL|FAILED)\b|\b\d+ tests? completed|:\d+:\d+: (?:fatal )?error: ",
+    r"|\bTests run: [1-9]|\d% tests passed|\bBUILD (?:SUCCESSFUL|FAILED)\b|\b\d+ tests? completed"
+    r"|:\d+:\d+: (?:fatal )?error: ",
     re.MULTILINE,
 )
 """Matches the result of tests or compilers that were run, in whose output anything may stand."""
 
 _RESULTS = late_pattern(
     r"^test result: [^\n]{1,200}|^(?:ok|FAIL)[ \t]+\S[^\n]{0,300}|^--- FAIL|^[ \t]*Tests:? {2,}\d[^\n]{0,200}"
-    r"|\b[1-9]\d* (?:passed|failed|passing|failing)\b",
+    r"|\b[1-9]\d* (?:passed|failed|passing|failing)\b"
+    r"|^=* ?[1-9]\d* skipped(?:,| in \d)[^\n]{0,200}|^Ran [1-9]\d* tests? in [^\n]{1,50}\n+OK[^\n]{0,100}"
+    r"|^[1-9]\d* examples?, [^\n]{1,100}|^Tests: [1-9]\d*, [^\n]{1,200}|^(?:Passed|Failed|Skipped)! +- [^\n]{1,200}"
+    r"|^(?:\[\w{1,20}\] )?Tests run: [1-9]\d*, [^\n]{1,200}|^> Task :(?:\S{0,200}:)?\w{0,60}[tT]est(?: NO-SOURCE)?$"
+    r"|^> No tests found for given includes",
     re.MULTILINE,
 )
 _EMPTY_RESULT = late_pattern(
     r"test result: ok\. 0 passed; 0 failed;|ok[ \t].*\[no tests to run\]"
     r"|[ \t]*Tests:? {2,}\d(?![^\n]*(?:passed|failed))"
+    r"|=* ?\d+ skipped(?:, \d+ (?:deselected|warnings?))* in \d|Ran (\d+) .*\n+OK \(skipped=\1\)"
+    r"|(\d+) examples?, 0 failures, \2 pending$|Tests: (\d+), .*\b(?:Skipped|Incomplete): \3\.|Skipped!"
+    r"|(?:\[\w+\] )?Tests run: (\d+), Failures: 0, Errors: 0, Skipped: \4\b|> Task .* NO-SOURCE|> No tests"
 )
-"""Matches the results of cargo, go, jest and vitest where options have left out every test."""
+"""Matches the results of cargo, go, jest, vitest, pytest, unittest, rspec, phpunit, dotnet, Maven and Gradle where each
+test was skipped or left out by options, or there is none."""
+_GO_RAN, _GO_SKIPPED = late_pattern(r"^ *--- (?:PASS|FAIL): ", re.MULTILINE), "--- SKIP: "
 
 _LOOKED_AT = 8_000
 """Characters examined at the end of an output, where test runners report the result."""
@@ -338,7 +349,9 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
     is_hidden = bool(_HIDES_CODE.search(command))
     if return_code in NOT_FOUND and _got_past_tests(command, end):
         return True
-    if return_code in NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)) or _left_out_all(end):
+    if return_code in NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)):
+        return None
+    if _left_out_all(end) and command_kind(command) != "build":
         return None
     if (return_code or is_hidden) and not _RAN.search(end):
         last = "\n".join([line for line in end.splitlines() if line.strip()][-_LAST_LINES:])
@@ -447,6 +460,8 @@ def found_no_tests(output: str) -> bool:
 
 def _left_out_all(end: str) -> bool:
     """Return whether there are results of tests, and each says that none was run."""
+    if _GO_SKIPPED in end and not _GO_RAN.search(end):
+        return True
     results = _RESULTS.findall(end)
     return bool(results) and all(map(_EMPTY_RESULT.match, results))
 

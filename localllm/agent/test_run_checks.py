@@ -130,7 +130,7 @@ def _no_result(facts: RunFacts, paths: str, *, is_claimed: bool) -> Phrase | Non
     """Return for the user that the newest test found none, or could not be run though the answer claims that it passed;
     None otherwise. `paths` are what was changed before it."""
     if facts.empty_test:
-        return Phrase("{command} found no tests", command=short_command(facts.empty_test, _LONGEST_COMMAND))
+        return Phrase("{command} ran no tests", command=short_command(facts.empty_test, _LONGEST_COMMAND))
     return _could_not_be_run(facts, facts.missing_test, paths) if facts.missing_test and is_claimed else None
 
 

@@ -16,6 +16,7 @@ from localllm.llm.providers.base import ModelInfo
 from localllm.llm.providers.scripted import Scripted
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import Answering, call, make_agent, make_tools, play, scripted
+from tests.support.tools import put
 from tests.unit.agent.test_history import check_valid
 
 pytestmark = pytest.mark.anyio
@@ -392,8 +393,20 @@ async def test_a_test_command_that_found_no_tests(project: Path, request_: str, 
     assert [said for said in remarks(agent) if "ran, but found 0 tests" in said] == remarks(agent)
     assert (result.status, [*map(str, result.unverified)]) == (
         "done",
-        ["python3 -B -m unittest discover -s src found no tests"],
+        ["python3 -B -m unittest discover -s src ran no tests"],
     )
+
+
+async def test_a_test_command_that_skipped_each_test(project: Path) -> None:
+    put(
+        project / "test_a.py",
+        "import unittest\n@unittest.skip('x')\nclass T(unittest.TestCase):\n    def test(self): ...\n",
+    )
+    skipping = call("run_command", command="python3 -B -m unittest")
+    agent = agent_for(project, STEPS["edit"], skipping, *["All tests pass."] * 2)
+    result = await agent.execute_query("Set x to 2. The tests must pass.")
+    assert [said for said in remarks(agent) if "ran, but found 0 tests" in said] == remarks(agent)
+    assert [*map(str, result.unverified)] == ["python3 -B -m unittest ran no tests"]
 
 
 def refusing_agent(project: Path, *turns: dict[str, Any] | str) -> ReActAgent:
