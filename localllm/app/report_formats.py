@@ -1,6 +1,5 @@
 """Render the reports of past runs in an export format."""
 
-import tempfile
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -46,7 +45,4 @@ async def rendered(work: Path, run: str, form: Format) -> bytes:
         return render(report, form).encode("utf-8", "replace")
     from localllm.web.browser.pdf_export import print_pdf
 
-    with tempfile.TemporaryDirectory(prefix="localllm-report-") as folder:
-        file = Path(folder) / f"report-{run}.pdf"
-        await print_pdf(render(report, "html"), file)
-        return file.read_bytes()
+    return await print_pdf(render(report, "html"), f"report-{run}.pdf")

@@ -19,6 +19,7 @@ from localllm.cli.settings import say
 from localllm.research.options import options_for
 from localllm.research.records import STAGES, ResearchState, Stage
 from localllm.research.single_stage import copy_run, made_by
+from localllm.sandbox.scratch import base_folder
 from localllm.text.sanitising import json_report
 
 
@@ -54,7 +55,7 @@ def debug(
         raise click.UsageError(_("--from uses the options of that run."))
     setup = setup_here(context, values)
     display = RunDisplay("text", sys.stdout, sys.stderr)
-    with tempfile.TemporaryDirectory(prefix="localllm-debug-") as folder:
+    with tempfile.TemporaryDirectory(prefix="localllm-debug-", dir=base_folder(setup.root)) as folder:
         work = Path(folder)
         if from_:
             options = stored_options(setup, from_)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from localllm.app.report_formats import Format
 from localllm.base.errors import ResearchError
@@ -68,10 +67,7 @@ def scan_content(work: Path, name: str, form: Format) -> bytes:
     from localllm.web.browser.pdf_export import print_pdf
 
     check_format(form)
-    with TemporaryDirectory(prefix="localllm-market-") as folder:
-        file = Path(folder) / f"{name}.pdf"
-        finish(lambda: print_pdf(render(scan, "html"), file))
-        return file.read_bytes()
+    return finish(lambda: print_pdf(render(scan, "html"), f"{name}.pdf"))
 
 
 def delete_scans(work: Path, names: Sequence[str]) -> int:

@@ -151,6 +151,16 @@ def test_the_log_and_one_stage_alone(world: ResearchWorld) -> None:
     assert len(world.json("history", "list", "--json")["reports"]) == 1, "nothing of that is kept"
 
 
+def test_one_stage_alone_works_where_no_command_writes(world: ResearchWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = world.project / "tmp"
+    temporary.mkdir()
+    untouched = temporary.stat().st_mtime_ns
+    environment = {**world.environment(), "TMPDIR": str(temporary)}
+    monkeypatch.setattr(world, "environment", lambda: environment)
+    assert world.json("debug", "normalise", world.question.text)["brief"]
+    assert temporary.stat().st_mtime_ns == untouched
+
+
 def test_history_shows_exports_and_deletes(world: ResearchWorld) -> None:
     first, second = (
         world.json("research", text, *FAST, "--output", "json")["id"]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base.errors import BrowserError
-from localllm.base.files import atomic_write_at
 from localllm.documents.pdf_ideographs import with_ideographs
 from localllm.web.browser.chromium import Chromium, browser_environment, on_path, reason_of, require_chromium
 from localllm.web.browser.guard_proxy import GuardProxy
@@ -39,31 +38,29 @@ _FOOTER = (
 )
 
 
-async def print_pdf(html: str, file: Path, *, find: Callable[[], Path] = require_chromium) -> None:
-    """Write a page as PDF: A4, pages numbered. External resources (pictures, styles, scripts) are left out.
+async def print_pdf(html: str, name: str, *, find: Callable[[], Path] = require_chromium) -> bytes:
+    """Return a page as PDF: A4, pages numbered. External resources (pictures, styles, scripts) are left out.
 
-    Raises BrowserError: browser_no_package, browser_missing, browser_not_started, pdf_no_font, pdf_not_printed.
+    `name` is that of the file, for errors. Raises BrowserError: browser_no_package, browser_missing,
+    browser_not_started, pdf_no_font, pdf_not_printed.
     """
     executable = find()
     if _JAPANESE.search(html) and not await asyncio.to_thread(has_japanese_font):
-        raise BrowserError("pdf_no_font", file=file)
+        raise BrowserError("pdf_no_font", file=name)
     guard = GuardProxy(())  # no host is allowed
     await guard.start()
     try:
         chromium = await Chromium.start(executable, guard.settings)
         try:
-            data = await _printed(chromium, html, file)
+            data = await _printed(chromium, html, name)
         finally:
             await asyncio.shield(chromium.close())
     finally:
         guard.close()
-    try:
-        await asyncio.to_thread(_write, file, await asyncio.to_thread(with_ideographs, data))
-    except OSError as error:
-        raise BrowserError("pdf_not_printed", file=file, reason=error.strerror or str(error)) from error
+    return await asyncio.to_thread(with_ideographs, data)
 
 
-async def _printed(chromium: Chromium, html: str, file: Path) -> bytes:
+async def _printed(chromium: Chromium, html: str, name: str) -> bytes:
     from playwright.async_api import Error
 
     try:
@@ -81,16 +78,7 @@ async def _printed(chromium: Chromium, html: str, file: Path) -> bytes:
                 footer_template=_FOOTER,
             )
     except (Error, TimeoutError) as error:
-        raise BrowserError("pdf_not_printed", file=file, reason=reason_of(error)) from error
-
-
-def _write(file: Path, data: bytes) -> None:
-    """Write the file atomically; a link of that name is replaced."""
-    folder = os.open(file.parent, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-    try:
-        atomic_write_at(folder, file.name, data)
-    finally:
-        os.close(folder)
+        raise BrowserError("pdf_not_printed", file=name, reason=reason_of(error)) from error
 
 
 async def _nothing(route: "Route") -> None:
