@@ -25,7 +25,8 @@ _LEADING = frozenset({"remote.url", "core.worktree"})
 _MOST = 1 << 16  # bytes; git reads a file of any size, but the check after a command has to be bounded
 
 _SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"([^\"\\]*)\")?\]")
-_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*) ?= ?([^\"\\#;]*)")
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*+=[ \t]*+([^\"\\#;]*)")
+_BLANKS = " \t"  # what git passes over around a value, and nothing else
 _ODD = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _REMOTE_NAME = re.compile(r"\.|[\w-][\w.-]*")  # any other may be the path of a folder that is not checked
 _NO_ADDRESS = re.compile(
@@ -84,7 +85,8 @@ def _stays_inside(root: Path, data: Path, path: str) -> bool:
 
 
 def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str], bool]) -> bool:
-    """Return whether the files differ only in harmless settings. Any unusual syntax counts as harmful.
+    """Return whether the files differ only in harmless settings. Any unusual syntax counts as harmful, and so does
+    another order of the other settings: of several values git uses the last one, or goes through them.
 
     A new repository or clone (`before` is empty), a name and address for commits, and the branch that another follows
     are harmless; a new push target is not. `may_lead`: whether a setting may name a folder on this machine.
@@ -93,15 +95,18 @@ def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str
         old, new = _settings(before), _settings(after)
     except ValueError:
         return False
-    changed = set(old) ^ set(new)
     allowed = _HARMLESS if before else _HARMLESS | _HARMLESS_WHEN_NEW
+    others, still = ([one for one in settings if one[0] not in allowed] for settings in (old, new))
     remotes = {below for key, _, below in new if key == "remote.url"}
-    return len(after) <= _MOST and all(
-        key in allowed
-        and _is_plain(key, value)
-        and (key != "branch.remote" or value == "." or value in remotes or (key, value, below) in old)
-        and (key not in _LEADING or may_lead(key, value))
-        for key, value, below in changed
+    return (
+        len(after) <= _MOST
+        and others == still
+        and all(
+            _is_plain(key, value)
+            and (key != "branch.remote" or value == "." or value in remotes or (key, value, below) in old)
+            and (key not in _LEADING or may_lead(key, value))
+            for key, value, below in set(old) ^ set(new)
+        )
     )
 
 
@@ -157,7 +162,7 @@ def _settings(content: bytes) -> list[tuple[str, str, str]]:
         raise ValueError(text)
     found: list[tuple[str, str, str]] = []
     section = below = ""
-    for line in map(str.strip, text.split("\n")):
+    for line in (line.strip(_BLANKS) for line in text.split("\n")):
         if heading := _SECTION.fullmatch(line):
             section, below = heading[1], heading[2] or ""
         elif setting := _SETTING.fullmatch(line):

@@ -120,6 +120,42 @@ def test_a_folder_of_this_machine_may_be_refused(address: str) -> None:
     assert not is_harmless_change(b"", PLAIN.replace(b"https://example.org/x", address.encode()), nowhere)
 
 
+@each(
+    "written",
+    [
+        "url =  /srv/x",
+        "url =\t/srv/x",
+        "url   =\t \t../x",
+        "url=  file:///srv/x",
+        "url =  ssh://localhost/srv/x",
+        "url = \tlocalhost:/srv/x",
+        "url =  .hg",
+    ],
+)
+def test_an_address_is_read_without_the_blanks_that_git_passes_over(tmp_path: Path, written: str) -> None:
+    root = tmp_path / "a"
+    settings = PLAIN.replace(b"url = https://example.org/x", written.encode())
+    assert not is_harmless_change(b"", settings, lambda _key, value: leads_inside(root, root / ".git", value, []))
+
+
+def test_other_white_space_belongs_to_an_address_as_in_git(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    settings = PLAIN.replace(b"https://example.org/x", "\N{EM SPACE}up\N{NO-BREAK SPACE}".encode())
+    (tmp_path / ".git" / "config").write_bytes(settings)
+    read = subprocess.run(["git", "config", "remote.origin.url"], cwd=tmp_path, check=True, capture_output=True)
+    judged: list[str] = []
+    is_harmless_change(b"", settings, lambda _key, value: not judged.append(value))
+    assert judged == [read.stdout.decode().removesuffix("\n")]
+
+
+def test_another_order_of_what_git_runs_is_not_harmless() -> None:
+    first, second = b"[core]\n\tfsmonitor = ./evil\n", b"[core]\n\tfsmonitor = false\n"
+    name = b"[user]\n\tname = Some One\n"
+    assert not is_harmless_change(PLAIN + first + second, PLAIN + second + first, anywhere)
+    assert not is_harmless_change(PLAIN + first + second, PLAIN + first + second + first, anywhere)
+    assert is_harmless_change(PLAIN + name + first + second, PLAIN + first + second + name, anywhere)
+
+
 @pytest.mark.parametrize("address", ["https://example.org/x", "host:x", "ssh://host/x", "git@host:a/b"])
 def test_an_address_elsewhere_is_no_folder(address: str) -> None:
     assert local_address(address) == ""
