@@ -37,10 +37,10 @@ def own_folder_around(
 def reopen(folders: Iterable[Path], *, deep: bool = False, files: int = _FILE, but: Collection[str] = ()) -> list[str]:
     """Give the user back the access that the mode of their own files and folders denies them; return their paths.
 
-    Looked at are the folders above each of `folders` (which the user must be able to enter), itself, and what is in it;
-    with `deep`, all below it. `files`: the permissions that a file needs. What belongs to somebody else stays, and so
-    does what is in `but`, and everything on other systems than Linux, where no sandbox lets a command change these
-    modes.
+    Looked at are the folders above each of `folders` (which the user must be able to enter), itself, what is in it, and
+    in the collections there; with `deep`, all below it. `files`: the permissions that a file needs. What belongs to
+    somebody else stays, and so does what is in `but`, and everything on other systems than Linux, where no sandbox lets
+    a command change these modes.
     """
     if sys.platform != "linux":
         return []
@@ -153,7 +153,8 @@ def _looked_at_below(top: str, files: int, *, deep: bool) -> Iterator[tuple[str,
                     needed = stat.S_IRWXU if is_folder else files
                     if mode & needed != needed:
                         yield entry.path, needed, False
-                    if is_folder and deep and not folder.endswith(_CONTENTS):
+                    goes_on = deep or folder != top or entry.name == COLLECTIONS
+                    if is_folder and goes_on and not folder.endswith(_CONTENTS):
                         folders.append(entry.path)
 
 

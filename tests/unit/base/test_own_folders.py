@@ -64,6 +64,20 @@ def test_at_the_start_what_the_user_has_closed_stays_if_no_command_can_have_done
     assert reopen_at_start(tmp_path, environ) == [str(theirs)]
 
 
+def test_what_a_command_closes_of_collections_is_opened_again(tmp_path: Path) -> None:
+    state, data = tmp_path / "state", tmp_path / "data"
+    shard, report = put(data / "collections/docs/shard/wal", "x"), put(data / "history/1/report", "x")
+    theirs = put(data / "collections/old/files.sqlite", "x")
+    theirs.chmod(0o000)
+    reopener = Reopener(state, (state, data))
+    with reopener.during_command():
+        reopener.reopen()
+        for closed in (shard, shard.parents[1], report):
+            closed.chmod(0o000)
+        assert reopener.reopen() == [str(shard.parents[1]), str(shard)]
+        assert (mode(theirs), mode(report)) == (0o000, 0o000)
+
+
 def test_what_was_closed_before_the_commands_stays_closed(tmp_path: Path) -> None:
     state, data = tmp_path / "state", tmp_path / "data"
     theirs, reports, journal = data / "private", put(data / "reports" / "1", "x").parent, put(state / "journal", "x")
