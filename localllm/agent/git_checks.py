@@ -16,6 +16,26 @@ from localllm.tools.change_history import ChangeHistory
 
 _LONGEST_LOG = 1_000_000
 
+_OPEN = late_pattern(
+    r"\bin progress\b|--(?:continue|abort|skip|quit)\b|\b(?:still|remain\w*|unresolved|unmerged|unfinished|paused"
+    r"|stop\w*|pending|incomplete|uncommitted|could ?n[o']t|cannot|can't)\b|\bnot (?:yet )?(?:been )?(?:fully )?"
+    r"(?:finish|complete|done|resolve|commit|conclude|merged)|\b(?:needs?|has|have) to be \w+|\byou (?:need|have) to\b"
+    r"|\b(?:before|without|until) (?:you )?(?:commit|conclud|continu)"
+    r"|途中|未完了|未解決|残って|残る|残り|中断|止ま|停止|(?:完了|解決|解消|コミット)(?:して|できて|は完了して)?(?:いません|いない"
+    r"|できません|できない|できなかった)|まだ|失敗",
+    re.IGNORECASE,
+)
+"""Matches words by which an answer says that something has not ended."""
+
+_CONFLICTS = late_pattern(r"\bconflict|競合|コンフリクト|衝突", re.IGNORECASE)
+_SETTLED = late_pattern(
+    r"resolv|fix|settl|solv|clean|handl|without|\bno\b|解決|解消|修正|なし|ありません", re.IGNORECASE
+)
+_SENTENCE_ENDS = late_pattern(r"(?<=[.!?。！？])\s*|\n")
+_NOT_TO_END = late_pattern(
+    r"--no-commit|(?:not|n't|without|no|before) (?:yet )?(?:a )?commit|コミット(?:せず|しない)", re.IGNORECASE
+)
+
 
 class CommitLog:
     """Git's log of the commits that were checked out in the repository around `root`, as it was at first."""
@@ -51,27 +71,6 @@ def _size(file: Path | None) -> int:
         return file.stat().st_size if file else 0
     except OSError:
         return 0
-
-
-_OPEN = late_pattern(
-    r"\bin progress\b|--(?:continue|abort|skip|quit)\b|\b(?:still|remain\w*|unresolved|unmerged|unfinished|paused"
-    r"|stop\w*|pending|incomplete|uncommitted|could ?n[o']t|cannot|can't)\b|\bnot (?:yet )?(?:been )?(?:fully )?"
-    r"(?:finish|complete|done|resolve|commit|conclude|merged)|\b(?:needs?|has|have) to be \w+|\byou (?:need|have) to\b"
-    r"|\b(?:before|without|until) (?:you )?(?:commit|conclud|continu)"
-    r"|途中|未完了|未解決|残って|残る|残り|中断|止ま|停止|(?:完了|解決|解消|コミット)(?:して|できて|は完了して)?(?:いません|いない"
-    r"|できません|できない|できなかった)|まだ|失敗",
-    re.IGNORECASE,
-)
-"""Matches words by which an answer says that something has not ended."""
-
-_CONFLICTS = late_pattern(r"\bconflict|競合|コンフリクト|衝突", re.IGNORECASE)
-_SETTLED = late_pattern(
-    r"resolv|fix|settl|solv|clean|handl|without|\bno\b|解決|解消|修正|なし|ありません", re.IGNORECASE
-)
-_SENTENCE_ENDS = late_pattern(r"(?<=[.!?。！？])\s*|\n")
-_NOT_TO_END = late_pattern(
-    r"--no-commit|(?:not|n't|without|no|before) (?:yet )?(?:a )?commit|コミット(?:せず|しない)", re.IGNORECASE
-)
 
 
 class Unfinished(NamedTuple):
