@@ -4,7 +4,7 @@ import errno
 import os
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from itertools import chain, islice
@@ -16,15 +16,11 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, CommandRecords, Lifetime, OthersRecord
 from localllm.sandbox.protect.ending_checks import EndingChecks
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
-from localllm.sandbox.protect.home_links import HomeLinks
-from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
-from localllm.sandbox.protect.path_programs import PathPrograms
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
@@ -34,13 +30,13 @@ from localllm.sandbox.protect.protected_paths import (
     is_made_in_steps,
     is_of_linked_work_tree,
     is_written_in_work,
-    joined,
     lies_in,
     look_at,
     may_be_read_only,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.put_back import PutBack, take_in_outputs
+from localllm.sandbox.protect.referenced_files import ReferencedFiles
 from localllm.sandbox.protect.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
@@ -51,7 +47,6 @@ _Found = TypeVar("_Found")
 _MOST_PINS = 200  # each is a mount or two
 _MOST_ROUNDS = 10  # of opening folders that commands have made unreadable
 _MOST_LOOKS = 100  # ahead, and where commands are stopped
-_MOST_REPOSITORIES = 2_000  # for which the user's own git settings are checked
 _TIME_BEFORE = 0.5  # seconds for all folders; enough for some 100,000 known ones
 _TIME_AFTER = 3.0
 _TIME_AT_START = 20.0  # after a killed command, or one after which there was no time to scan all
@@ -65,10 +60,8 @@ class ProtectedFiles:
 
     Commands may overlap: the state before the first of them counts for all. What a command put there is moved to
     `quarantine`, or deleted if that is None. Changes by somebody else meanwhile cannot be distinguished from a
-    command's. What protected files refer to (see `indirect_targets`), what the home's settings are symlinks to (see
-    `home_links`) and programs of the system's names on the PATH (see `path_programs`) are protected as well. `coarse`:
-    nanoseconds by which file times may be off. `also`: absolute paths of others in the project, each a file, a symlink
-    or nothing yet; `closed`: such as commands may create, but not as a symlink. `is_hidden`: see OutwardLinks.
+    command's. What files and settings refer to is protected as well: see ReferencedFiles, also for `also` and `closed`.
+    `coarse`: nanoseconds by which file times may be off. `is_hidden`: see OutwardLinks.
     """
 
     def __init__(
@@ -82,20 +75,16 @@ class ProtectedFiles:
         is_hidden: Callable[[str], bool] = lambda _path: False,
     ) -> None:
         self._root = root
-        self._also = {path.removeprefix(f"{root}/") for path in also}
-        self._linkless = (*self._also, *(f"{path.removeprefix(f'{root}/')}/-" for path in closed))
         self._records = CommandRecords(quarantine and quarantine.parent / "commands", root)
         self._lock = Lock()
         self._running = 0
         self._known = CommandRecord()
         self._walk = ProtectedWalk(root)
-        self._home_links = HomeLinks(root, os.environ)
-        self._on_path = PathPrograms(root, os.environ, quarantine and quarantine.parent / "path-programs")
+        self._referenced = ReferencedFiles(root, quarantine and quarantine.parent / "path-programs", also, closed)
         self._data = RepositoryData(root)
         self._index_files = IndexFiles(root)
         self._replaced = ReplacedObjects(root)
         self._at_end = EndingChecks(root, is_hidden)
-        self._first: frozenset[str] | None = None
         self._coarse = coarse
         self._opened = time.time_ns() - coarse
         self._is_overlooked = False
@@ -190,13 +179,10 @@ class ProtectedFiles:
         self._is_overlooked = self._is_cut_short = self._replaced.is_cut = False
         self._at_end.begin()
         self._earlier = []
-        if self._first is None:
-            self._first = frozenset(reach.repositories)
-        on_path = [joined(folder, "-") for folder in self._on_path.folders]
-        linkless = (*self._linkless, *on_path, *sorted(self._home_links.targets()))
-        found, named, places = self._look_at_named(before, last.before, tops, reach, linkless)
+        referenced = self._referenced.look(before, last.before, tops, reach)
+        self._is_overlooked |= not referenced.is_complete
         in_data = self._data.believe(reach, last.before)
-        before = in_data | before | found
+        before = in_data | before | referenced.found
         self._leave_out_what_others_changed(before, [*others, *self._records.of_others()])
         self._index_files.believe(reach)
         self._replaced.believe(reach, before)
@@ -214,9 +200,9 @@ class ProtectedFiles:
             in_data=frozenset(in_data),
             gone=gone,
             tops=tuple(tops),
-            named=named,
-            places=places,
-            linkless=linkless,
+            named=referenced.named,
+            places=referenced.places,
+            linkless=referenced.linkless,
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
             last=reach.last,
@@ -248,63 +234,19 @@ class ProtectedFiles:
                 else:
                     del before[path]
 
-    def _look_at_named(
-        self,
-        before: Mapping[str, Entry],
-        known: Mapping[str, Entry],
-        tops: list[str],
-        reach: Reach,
-        linkless: Iterable[str],
-    ) -> tuple[dict[str, Entry], tuple[str, ...], frozenset[str]]:
-        """Follow what the protected files refer to, and what that does in turn; return the entries there, the paths,
-        and the places (see Leads)."""
-        leads = self._leads()
-        first = self._named_first(leads, reach)
-        found, named, is_complete = trace(self._root, leads, before, first, known, tops, reach)
-        self._is_overlooked |= not is_complete or len(leads.places) > MOST_PLACES
-        found |= look_at(self._root, self._links(leads.places, linkless), known)
-        return found, tuple(sorted(named)), frozenset(leads.places)
-
-    def _named_first(self, leads: Leads, reach: Reach) -> set[str]:
-        """Return what is named outside the project, as paths below the root."""
-        by_git = leads.of_user(self._absolute(reach.repositories))
-        return by_git | self._also | self._home_links.targets() | self._on_path.paths
-
     def named(self) -> frozenset[str]:
         """Return what protected files, symlinks and git config refer to, as paths below the root, which for folders
         include all in them; and where git would look for another repository, if no folder is there: a file could direct
         it anywhere."""
         with self._lock:
             if self._running:
-                return frozenset(self._known.named) | self._vacant(self._known.places)
+                return frozenset(self._known.named) | self._referenced.vacant(self._known.places)
             reach, tops = Reach(_TIME_BEFORE), list[str]()
             known = self._known.before
             others = list(self._records.of_others())
             entries = self._walk.look(known, tops, reach)
             self._see_links(reach, others)
-            leads = self._leads()
-            first = self._named_first(leads, reach)
-            named = trace(self._root, leads, entries, first, known, tops, reach)[1]
-            return frozenset(named) | self._vacant(leads.places)
-
-    def _links(self, places: Iterable[str], linkless: Iterable[str]) -> list[str]:
-        """Return the symlinks on the way to the places: one in place of a folder would put other content there."""
-        others = (f"{self._root}/{path}" for path in linkless)
-        return [*links_to(self._root, places), *links_to(self._root, others)]
-
-    def _vacant(self, places: Iterable[str]) -> frozenset[str]:
-        inside = f"{self._root}/"
-        paths = [place for place in sorted(places)[:MOST_PLACES] if place.startswith(inside) and place != inside]
-        return frozenset(place[len(inside) :] for place in paths if not os.path.isdir(place))  # noqa: PTH112 - strings
-
-    def _leads(self) -> Leads:
-        return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
-
-    def _absolute(self, folders: Iterable[str]) -> list[str]:
-        """Return the absolute paths of folders; those that existed before any command come first."""
-        first = self._first or frozenset()
-        by_age = sorted(folders, key=lambda folder: (folder not in first, folder))
-        return [f"{self._root}/{folder}".rstrip("/") for folder in by_age[:_MOST_REPOSITORIES]]
+            return self._referenced.named(entries, known, tops, reach)
 
     @property
     def is_overlooked(self) -> bool:
@@ -463,7 +405,7 @@ class ProtectedFiles:
             return self._tried(lambda: look_at(self._root, paths(), known.before, reach=reach))
 
         after = self._tried(lambda: self._walk.look(known.before, reach=reach))
-        after |= at(lambda: known.named) | at(lambda: self._links(known.places, known.linkless))
+        after |= at(lambda: known.named) | at(lambda: self._referenced.links(known.places, known.linkless))
         after = self._tried(lambda: self._data.look(reach, known.before)) | after
         after |= self._tried(lambda: self._index_files.look(reach))
         after |= self._tried(lambda: self._replaced.look(reach))
@@ -492,9 +434,7 @@ class ProtectedFiles:
         new = reach.repositories - self._known.repositories
         if not new:
             return {}
-        self._is_overlooked |= len(new) > _MOST_REPOSITORIES
-        leads = self._leads()
-        named = leads.of_user(self._absolute(new)) - set(self._known.named)
-        self._is_overlooked |= not leads.is_complete
-        found = look_at(self._root, sorted(named), self._known.before, reach=reach)
+        named, is_complete = self._referenced.of_new(new)
+        self._is_overlooked |= not is_complete
+        found = look_at(self._root, sorted(named - set(self._known.named)), self._known.before, reach=reach)
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}

@@ -11,6 +11,7 @@ import pytest
 
 from localllm.base.errors import ToolExecutionError
 from localllm.sandbox.protect import command_records, revert
+from localllm.sandbox.protect.referenced_files import ReferencedFiles
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 
@@ -78,13 +79,13 @@ def test_what_a_command_of_another_program_has_changed_that_ends_during_the_scan
     ours, theirs = (ProtectedFiles(root, tmp_path / "state/quarantine") for _ in range(2))
     theirs.begin()
     put(root / "mise.toml", "evil")
-    scan = ours._look_at_named
+    scan = ReferencedFiles.look
 
     def scan_while_theirs_ends(*arguments: Any) -> Any:
         assert theirs.end() == ("mise.toml",)
         return scan(*arguments)
 
-    monkeypatch.setattr(ours, "_look_at_named", scan_while_theirs_ends)
+    monkeypatch.setattr(ReferencedFiles, "look", scan_while_theirs_ends)
     ours.begin()
     assert ours.end() == ()
     assert not (root / "mise.toml").exists()
