@@ -2,7 +2,7 @@
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from localllm.base.regular_files import READ, opened
@@ -69,6 +69,28 @@ def entries_of(content: bytes, hash_size: int) -> Iterator[tuple[int, bytes]]:
         yield starts[-1], path
         at = end + 1 if version == 4 else at + (end - at + 8) // 8 * 8
     _check_blocks(content, hash_size, [*starts, at])
+
+
+def extensions_of(
+    content: bytes, hash_size: int, entries: Sequence[tuple[int, bytes]]
+) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the name, start and end of each extension behind the `entries`. Raises ValueError, IndexError or
+    struct.error where git might read others."""
+    at, last = 12, len(content) - hash_size
+    if entries:
+        at, path = entries[-1]
+        name = at + 42 + hash_size + (2 if content[at + 40 + hash_size] & _EXTENDED >> 8 else 0)
+        if content[7] == 4:
+            at = content.index(b"\0", _varint(content, name)[1]) + 1
+        else:
+            at += (name + len(path) - at + 8) // 8 * 8
+    while at <= last - 8:
+        name, size = struct.unpack_from(">4sL", content, at)
+        end = at + 8 + size
+        if end > last:
+            raise ValueError(at)
+        yield name, at, end
+        at = end
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
-"""Have git read files again of which an index wrongly says that they have not changed.
+"""Have git read again what an index that a command has written says wrongly of files and folders.
 
 Git compares a file with what is committed only if its size or times differ from those in the index. Where a command has
-forged these, `git status` and `git diff` do not show what it has changed.
+forged these, `git status` and `git diff` do not show what it has changed. For what it has cached see `index_caches`.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from localllm.base.files import atomic_write_at
 from localllm.base.regular_files import NO_LINK, READ, open_folder_linkless, opened
+from localllm.sandbox.protect.index_caches import caches_of_files, without_wrong_caches
 from localllm.sandbox.protect.index_entries import MOST_BYTES, content_of, entries_of, hash_size, settings_of
 from localllm.sandbox.protect.protected_paths import identity_of
 
@@ -29,6 +30,8 @@ _LINK, _FILE = 0o120000, 0o100000
 
 
 class _Believed(NamedTuple):
+    """`entries`: also what the index has cached of files."""
+
     identity: tuple[int, ...]
     entries: frozenset[int]
 
@@ -66,17 +69,19 @@ class IndexTimes:
 
 
 def _check(index: Path, top: Path, known: frozenset[int], deadline: float) -> frozenset[int] | None:
-    """Remove the times of entries that say wrongly that their file is the same; return the entries if there was
-    none."""
+    """Remove the times of entries that say wrongly that their file is the same, and wrong caches; return what is to be
+    accepted if there was none of both."""
     size = hash_size(settings_of(index))
     content = content_of(index, MOST_BYTES)
-    places = {_key(content, at, path, size): (at, path) for at, path in entries_of(content, size)}
+    entries = list(entries_of(content, size))
+    places = {_key(content, at, path, size): (at, path) for at, path in entries}
     new = (places[key] for key in places.keys() - known)
     forged = [at for at, path in new if _is_forged(content, at, os.path.join(os.fsencode(top), path), size, deadline)]  # noqa: PTH118
     is_split = any(index.parent.glob("sharedindex.*"))
-    if not (forged or is_split):
-        return frozenset(places)
-    changed = bytearray(content)
+    other = without_wrong_caches(content, size, entries, known)
+    if not (forged or is_split or other):
+        return frozenset(places) | caches_of_files(content, size, entries)
+    changed = bytearray(other or content)
     for at in forged:
         changed[at : at + _TIMES] = bytes(_TIMES)
     if any(content[-size:]):  # else it is written without a check sum
@@ -137,7 +142,9 @@ def _kind(size: int) -> str:
 def _entries(index: Path) -> frozenset[int]:
     size = hash_size(settings_of(index))
     content = content_of(index, MOST_BYTES)
-    return frozenset(_key(content, at, path, size) for at, path in entries_of(content, size))
+    entries = list(entries_of(content, size))
+    caches = caches_of_files(content, size, entries)
+    return caches.union(_key(content, at, path, size) for at, path in entries)
 
 
 def _key(content: bytes, at: int, path: bytes, size: int) -> int:
