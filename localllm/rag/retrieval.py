@@ -17,7 +17,7 @@ import msgspec
 from localllm.rag.query import Query, share_of
 from localllm.rag.records import Collection, Hit, Scores
 from localllm.rag.sparse_vectors import SparseVector, term_hash
-from localllm.rag.store import Payload, Point, Reader, Scored
+from localllm.rag.store import Legs, Payload, Point, Reader, Scored
 from localllm.text.tokenising import terms
 
 LEG = 100
@@ -48,6 +48,10 @@ _UNKNOWN = 0.95
 """Weight of a word that no passage has, relative to the rarest that some have: it may be the decisive one, or only a
 synonym of it."""
 
+_FEWEST = 12
+"""Passages of a collection from which on it tells how rare a word is. In fewer, such as two versions of one document,
+words that most of them have would count for little against one that none has."""
+
 
 class Candidates(NamedTuple):
     """The best passages of one collection, their scores there, and its statistics of the query's terms."""
@@ -60,17 +64,20 @@ class Candidates(NamedTuple):
     """Ranges of the scores of the hundred best by words, and by meaning."""
     meaning: "Range"
     size: int
-    """Number of passages in the collection."""
+    """Number of passages in the collection, without copies among `points`."""
     rarities: dict[int, float]
     """The inverse document frequency of each term; terms that no passage has are missing."""
 
     def rarity(self, term: int) -> float:
-        """Return the inverse document frequency of a term in the collection."""
-        return self.rarities[term] if term in self.rarities else _UNKNOWN * log1p((self.size - 0.5) / 1.5)
+        """Return the inverse document frequency of a term in the collection; a tiny one counts as somewhat larger."""
+        size = max(self.size, _FEWEST)
+        if term not in self.rarities:
+            return _UNKNOWN * _rarity(1, size)
+        return self.rarities[term] if size == self.size else _rarity(self.holding(term), size)
 
     def holding(self, term: int) -> float:
         """Return how many passages have the term, computed from its rarity."""
-        return (self.size + 1) / exp(self.rarities[term]) - 0.5 if term in self.rarities else 0.0
+        return _holding(self.rarities[term], self.size) if term in self.rarities else 0.0
 
 
 def find_candidates(
@@ -84,9 +91,35 @@ def find_candidates(
     for one, score in legs.dense if share else ():
         fused[one] = fused.get(one, 0.0) + share * meaning.spread(score)
     best = sorted(fused, key=lambda one: -fused[one])[: max(_FETCHED, 2 * count)]
-    return Candidates(
-        collection, reader.fetch(best), weights, dict(legs.dense), words, meaning, legs.size, legs.rarities
-    )
+    points = reader.fetch(best)
+    size, rarities = _without_copies(points, legs)
+    return Candidates(collection, points, weights, dict(legs.dense), words, meaning, size, rarities)
+
+
+def _without_copies(points: Sequence[Point], legs: Legs) -> tuple[int, dict[int, float]]:
+    """Return the number of passages and the rarities without the copies of passages among the points, except rows: a
+    document that is there twice does not make its words less telling."""
+    copies, seen = Counter[int](), set[str]()
+    size = legs.size
+    for point in points:
+        text = " ".join(point.payload.text.split())
+        if text in seen and point.payload.kind != "row":
+            size -= 1
+            copies.update(point.terms.indices)
+        seen.add(text)
+    if size == legs.size:
+        return size, legs.rarities
+    holding = {term: _holding(rarity, legs.size) - copies[term] for term, rarity in legs.rarities.items()}
+    return size, {term: _rarity(count, size) for term, count in holding.items()}
+
+
+def _rarity(holding: float, size: int) -> float:
+    """Return the inverse document frequency of a term that so many of `size` passages have."""
+    return log1p((size - holding + 0.5) / (holding + 0.5))
+
+
+def _holding(rarity: float, size: int) -> float:
+    return (size + 1) / exp(rarity) - 0.5
 
 
 class Range(NamedTuple):
@@ -133,7 +166,7 @@ def rank(found: Sequence[Candidates], query: Query, floor: float) -> list[Ranked
     size = sum(one.size for one in found)
     wanted = dict(zip(*query.vector, strict=True))
     holding = {term: sum(one.holding(term) for one in found) for term in wanted}
-    rarity = {term: log1p((size - count + 0.5) / (count + 0.5)) for term, count in holding.items()}
+    rarity = {term: _rarity(count, size) for term, count in holding.items()}
     scored = [(one, {point.id: _bm25(point, wanted, rarity) for point in one.points}) for one in found]
     words = reduce(Range.joined, (one.words.rescaled(max(bm25.values(), default=0.0)) for one, bm25 in scored), _NONE)
     meaning = reduce(Range.joined, (one.meaning for one in found if one.dense), Range(-1.0, -1.0))

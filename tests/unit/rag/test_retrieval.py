@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from localllm.rag.query import parse_query
-from localllm.rag.records import Collection, Hit, Scores
+from localllm.rag.records import Collection, Hit, PlaceKind, Scores
 from localllm.rag.retrieval import Ranked, Weights, find_candidates, is_relevant, merge_neighbours, rank
 from localllm.rag.sparse_vectors import SparseVector, passage_vector
 from localllm.rag.store import Legs, Payload, Point, Scored, point_id
@@ -19,14 +19,14 @@ FLOOR = 0.5
 class Passages:
     """Texts in memory as a Reader, found by their words as the engine finds them."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], kind: PlaceKind = "row") -> None:
         length = sum(len(terms(text)) for text in texts) / len(texts)
         self.points = [
             Point(
                 point_id(str(number), 0),
                 passage_vector(terms(text), length),
                 None,
-                Payload(path=f"{number:03}", file=f"{number:03}.md", hash="", number=0, text=text, kind="row"),
+                Payload(path=f"{number:03}", file=f"{number:03}.md", hash="", number=0, text=text, kind=kind),
             )
             for number, text in enumerate(texts)
         ]
@@ -51,10 +51,12 @@ class Passages:
         return [point for point in self.points if point.id in ids]
 
 
-def search(query: str, *collections: Sequence[str], floor: float = FLOOR) -> list[Hit]:
+def search(query: str, *collections: Sequence[str], floor: float = FLOOR, kind: PlaceKind = "row") -> list[Hit]:
     parsed = parse_query(query)
     found = [
-        find_candidates(Passages(texts), Collection(name=f"c{at}", home="user"), parsed, None, Weights(0.0, None), 5)
+        find_candidates(
+            Passages(texts, kind), Collection(name=f"c{at}", home="user"), parsed, None, Weights(0.0, None), 5
+        )
         for at, texts in enumerate(collections)
     ]
     return merge_neighbours(rank(found, parsed, floor), 5)
@@ -212,3 +214,22 @@ def test_passages_that_follow_each_other_are_one_without_what_is_repeated() -> N
     assert len(merge_neighbours([first, third], 5)) == 2
     rows = [passage(0, "| a | b |"), passage(1, "| c | d |")]
     assert [hit.text for hit in merge_neighbours(rows, 5)] == ["| a | b |\n\n| c | d |"]
+
+
+LEAVE = "Employees get 25 days of annual leave. Up to five of them may be carried over to the next year."
+
+
+@pytest.mark.parametrize("others", [[], ["Connect to the VPN with the client. The password expires."], OTHERS])
+@pytest.mark.parametrize("copies", [1, 2, 3])
+def test_a_document_that_is_there_twice_is_found_as_one_that_is_there_once(others: list[str], copies: int) -> None:
+    texts = [*others, *[LEAVE] * copies]
+    for query in ("How many vacation days do employees get?", "What is the leave policy?", "unused leave carried over"):
+        assert [hit.text for hit in search(query, texts, kind="lines")] == [LEAVE] * copies
+    assert search("Is unused leave paid out to contractors?", texts, kind="lines") == []
+
+
+def test_two_versions_of_a_document_are_found_as_one() -> None:
+    versions = [LEAVE, LEAVE.replace("25", "26")]
+    assert {hit.text for hit in search("How many vacation days do employees get?", versions, kind="lines")} == {
+        *versions
+    }
