@@ -21,7 +21,7 @@ from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.index_entries import hash_size
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
-from localllm.sandbox.scratch import base_folder
+from localllm.sandbox.scratch import Scratch
 
 _FOLDER = re.compile(r"[0-9a-f]{2}", re.IGNORECASE)
 _FILE = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}", re.IGNORECASE)
@@ -161,8 +161,6 @@ class StoredObjects:
     def _index_of(self, pack: str, now: bytes, deadline: float) -> bytes | None:
         """Return the index that git makes of a pack, of the same version as the one it has `now`; None if the pack is
         broken. Raises OSError, SubprocessError or ValueError if git cannot be asked."""
-        import tempfile  # few commands store packs
-
         git = find_program("git", self._root)
         seconds = deadline - time.monotonic()
         if git is None or seconds <= 0:
@@ -170,14 +168,13 @@ class StoredObjects:
         options = [] if now.startswith(b"\xfftOc") else ["--index-version=1"]
         if _hash_size(pack) == 32:
             options.append("--object-format=sha256")
-        base = base_folder(self._root)  # where no command of the project puts a link
-        with tempfile.TemporaryDirectory(dir=base) as folder, opened(os.open(pack, READ | NO_LINK)) as file:
-            made = Path(folder) / "index"
-            make = [git, *_NO_REVERSE, "index-pack", _THREADS, *options, "-o", str(made), f"/dev/fd/{file.fileno()}"]
+        with Scratch({}, self._root) as scratch, opened(os.open(pack, READ | NO_LINK)) as file:
+            made = str(scratch.temporary / "index")
+            make = [git, *_NO_REVERSE, "index-pack", _THREADS, *options, "-o", made, f"/dev/fd/{file.fileno()}"]
             done = subprocess.run(
                 [*_BOUNDED, str(_MOST_ADDRESSES), *make],
-                cwd=folder,
-                env=_environment(folder),
+                cwd=scratch.temporary,
+                env=_environment(scratch),
                 pass_fds=[file.fileno()],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
@@ -186,7 +183,7 @@ class StoredObjects:
             )
             if done.returncode < 0 or _OF_MACHINE.search(done.stderr):
                 raise ValueError(pack)
-            return _read(str(made)) if not done.returncode else None
+            return _read(made) if not done.returncode else None
 
 
 def _pack_of(index: str) -> str:
@@ -218,12 +215,12 @@ def _has_sum(file: str, check_sum: bytes, deadline: float) -> bool:
         return left == 0 and source.read() == check_sum == content.digest()
 
 
-def _environment(folder: str) -> dict[str, str]:
+def _environment(scratch: Scratch) -> dict[str, str]:
     """Return the variables for a git that finds no repository and no settings."""
     return {
         "PATH": os.defpath,
-        "HOME": folder,
-        "GIT_CEILING_DIRECTORIES": os.path.dirname(folder),  # noqa: PTH120 - a string
+        **scratch.variables,
+        "GIT_CEILING_DIRECTORIES": str(scratch.folder),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ALLOC_LIMIT": _MOST_MEMORY,
         "LC_ALL": "C",

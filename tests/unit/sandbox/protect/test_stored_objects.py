@@ -7,7 +7,6 @@ import os
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import zlib
 from contextlib import ExitStack
@@ -21,6 +20,7 @@ from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.restore import Restorer
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.stored_objects import StoredObjects
+from localllm.sandbox.scratch import remove_stale
 
 NAMES = ("-c", "user.name=a", "-c", "user.email=a@b")
 KINDS = {"commit": 1, "tree": 2, "blob": 3}
@@ -365,7 +365,6 @@ def test_git_reads_packs_away_from_the_project(
     """A command could put a link in the place of the folder that git writes to."""
     (root / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(root / "tmp"))
-    monkeypatch.setattr(tempfile, "tempdir", None)
     program = tmp_path / "git"
     program.write_text(f'#!/bin/sh\npwd > {tmp_path}/place\nexec git "$@"\n')
     program.chmod(0o700)
@@ -378,6 +377,33 @@ def test_git_reads_packs_away_from_the_project(
     git(root, "repack", "-adq")
     assert files.end() == ()
     assert not Path((tmp_path / "place").read_text().strip()).is_relative_to(root)
+
+
+READING = """
+import subprocess, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+files = ProtectedFiles(Path(sys.argv[1]), None, coarse=0)
+files.begin()
+subprocess.run(["git", "repack", "-adq"], cwd=sys.argv[1], check=True)
+Path(sys.argv[2]).chmod(0o700)
+files.end()
+"""
+
+
+def test_a_kill_while_git_reads_a_pack_leaves_nothing_for_good(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, base = tmp_path / "bin/git", tmp_path / "base"
+    write(tmp_path, "bin/git", f"#!/bin/sh\ntouch '{tmp_path}/is-read'\nkill -9 $PPID\n")
+    base.mkdir()
+    monkeypatch.setenv("TMPDIR", str(base))
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    assert subprocess.run([sys.executable, "-c", READING, root, program], check=False).returncode == -9
+    assert (tmp_path / "is-read").exists()
+    assert list(base.iterdir())
+    remove_stale(0.0)
+    assert not list(base.iterdir())
 
 
 @pytest.mark.parametrize("is_beside", [True, False])
