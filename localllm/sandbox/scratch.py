@@ -39,7 +39,7 @@ class Scratch:
     """
 
     def __init__(self, toolchains: Mapping[str, Path], project: Path | None = None) -> None:
-        self.folder = _base(project) / f"localllm-{os.urandom(8).hex()}"
+        self.folder = base_folder(project) / f"localllm-{os.urandom(8).hex()}"
         self.temporary = self.folder / "tmp"
         self.home = self.folder / "home"
         self._startup = self.folder / "startup"
@@ -115,7 +115,7 @@ class Scratch:
 def remove_stale(age: float = _STALE) -> None:
     """Delete the folders left behind by killed programs, which nobody has locked. `age`: seconds that a folder has to
     be old."""
-    for base in {_base(), Path(_USUAL_BASE).resolve()}:
+    for base in {base_folder(), Path(_USUAL_BASE).resolve()}:
         names: list[str] = []
         with suppress(OSError):  # there is no such folder any more
             names = os.listdir(base)  # noqa: PTH208 - there may be thousands of others
@@ -133,7 +133,7 @@ def _remove_unless_locked(folder: Path) -> None:
         os.close(fd)
 
 
-def _base(project: Path | None = None) -> Path:
+def base_folder(project: Path | None = None) -> Path:
     """Return the folder for temporary files: $TMPDIR, unless that or a symlink on the way to it lies in the project."""
     named = Path(os.environ.get("TMPDIR") or _USUAL_BASE).absolute()
     passed = [*map(Path, follow(str(named))), named] if project else []
