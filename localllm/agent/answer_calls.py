@@ -13,6 +13,7 @@ from localllm.base.lazy_patterns import late_pattern
 
 _OPENING = late_pattern(r"[ ]{0,3}(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^`\n]*)")
 _SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
+_SCRIPT_ENDINGS = (".sh", ".bash", ".zsh")
 _PLACEHOLDER = late_pattern(
     r"<(?:your|path|file|name|the)[\w /._-]*>|\bpath/to/|\byour[-_]\w+|\.\.\.[ \t]*$|…", re.MULTILINE | re.IGNORECASE
 )
@@ -51,8 +52,13 @@ class Block(msgspec.Struct, frozen=True):
 
     @property
     def is_shell(self) -> bool:
-        """Whether it contains commands."""
-        return self.info.lower() in _SHELLS
+        """Whether it contains commands, and not a script: a file that begins with `#!`, or that the line before it
+        names."""
+        if self.info.lower() not in _SHELLS or self.body.lstrip().startswith("#!"):
+            return False
+        named = [path for path in _names_before(self.before) if path.endswith(_SCRIPT_ENDINGS)]
+        is_long = self.body.count("\n") + 1 >= _FEWEST_LINES
+        return not (is_long and any(path.rpartition("/")[2] not in self.body for path in named))
 
     @property
     def path(self) -> str:
@@ -67,6 +73,11 @@ class Block(msgspec.Struct, frozen=True):
         """The text before it, without the line that names the file."""
         lines = self.before.rstrip().splitlines()
         return "\n".join(lines[:-1] if lines and _NAME_LINE.fullmatch(lines[-1]) else lines).strip()
+
+
+def _names_before(before: str) -> list[str]:
+    """Return the files that the line before a block names."""
+    return _NAMED.findall(before.rstrip().rpartition("\n")[2])
 
 
 def split_blocks(text: str) -> tuple[list[Block], str] | None:
@@ -95,7 +106,7 @@ def holds_change(text: str) -> bool:
         return True
     blocks, _rest = split_blocks(text) or ([], "")
     return any(
-        (block.path or _NAMED.search(block.before.rstrip().rpartition("\n")[2]))
+        (block.path or _names_before(block.before))
         and not block.is_shell
         and block.body.count("\n") + 1 >= _FEWEST_LINES
         for block in blocks

@@ -18,6 +18,7 @@ from localllm.agent.answer_calls import (
 from localllm.base.events import ToolCall
 
 CODE = "a = 1\nb = 2\nc = 3\nd = 4\ne = 5"
+SCRIPT = "set -eu\nfor host in a b\ndo\n  echo $host\ndone"
 
 
 def announces(said: str) -> bool:
@@ -96,6 +97,12 @@ class TestCommands:
             (block("cat path/to/file", "bash"), ""),
             (block("make ...", "bash"), ""),
             (block("go test ./...", "bash"), ""),
+            (block("#!/bin/bash\nrm -r old", "bash"), ""),
+            (block(SCRIPT, "bash", before="Now deploy.sh:"), ""),
+            (block(SCRIPT, "bash", before="**`bin/deploy.sh`**"), ""),
+            (block(SCRIPT, "bash", before="I looked at deploy.sh.\n\nNow:"), SCRIPT),
+            (block(f"{SCRIPT}\nsh deploy.sh", "bash", before="Now deploy.sh:"), f"{SCRIPT}\nsh deploy.sh"),
+            (block("ls -l", "bash", before="Now deploy.sh:"), "ls -l"),
             (block("go test ./... -run x", "bash"), "go test ./... -run x"),
         ],
     )
@@ -136,6 +143,12 @@ class TestFiles:
     def test_those_under_their_names_are_written(self, root: Path, text: str, written: list[str]) -> None:
         calls = made(calls_in(text, root, announces))
         assert calls == [("write_file", {"file_path": path, "content": f"{CODE}\n"}) for path in written]
+
+    def test_a_script_is_written_and_not_run(self, root: Path) -> None:
+        for body, before in ((f"#!/bin/sh\n{SCRIPT}", "I will write b.sh:"), (SCRIPT, "b.sh")):
+            calls = made(calls_in(block(body, "bash", before), root, announces))
+            assert calls == [("write_file", {"file_path": "b.sh", "content": f"{body}\n"})]
+        assert calls_in(block(f"#!/bin/sh\n{SCRIPT}", "bash", "I will do that now:"), root, announces) == ()
 
     @pytest.mark.parametrize(
         ("path", "body", "is_whole"),
@@ -213,6 +226,7 @@ class TestReplacements:
         (block("a = 1", before="a.py"), False),
         (block(CODE), False),
         (block(CODE, "bash", before="a.py"), False),
+        (block(SCRIPT, "bash", before="This is deploy.sh now:"), True),
         ("a.py is changed", False),
     ],
 )
