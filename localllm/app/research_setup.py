@@ -1,6 +1,7 @@
 """Create a Researcher from the settings, for the command line, the chat and tasks."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import date
@@ -175,12 +176,15 @@ async def open_model(setup: ResearchSetup, stack: AsyncExitStack, client: LLMCli
 
 
 def report_language(options: ResearchOptions, settings: Settings, question: str) -> str:
-    """Return the language of a report: "ja" or "en". By default Japanese for a question in Japanese, unless the user
-    has set the interface's language; else that of the interface."""
+    """Return the language of a report: "ja" or "en". By default that of the question if it is plainly Japanese or
+    English, unless the user has set the interface's language; else that of the interface."""
     if options.language != "auto":
         return options.language
-    if settings.ui.language == "auto" and _is_japanese(question):
-        return "ja"
+    if settings.ui.language == "auto":
+        if _is_japanese(question):
+            return "ja"
+        if _is_english(question):
+            return "en"
     return "ja" if language() == "ja" else "en"
 
 
@@ -189,7 +193,19 @@ def _is_japanese(question: str) -> bool:
     return _KANA.search(question) is not None and script_of(question) == "japanese"
 
 
+def _is_english(question: str) -> bool:
+    """Return whether a question is plainly English: names and keywords are of no language, and a name may have a word
+    of English in another language."""
+    words = len(_ENGLISH.findall(question))
+    return words > (not question.isascii()) and script_of(question) == "latin"
+
+
 _KANA = late_pattern("[ぁ-ゖァ-ヺ]")
+_ENGLISH = late_pattern(
+    r"\b(?:what|how|why|which|who|whose|where|when|does|did|is|are|were|should|could|would|can|has|have|the|of|and|with"
+    r"|between|from|about|this|that)\b",
+    re.IGNORECASE,
+)
 
 
 def standard_parts(setup: ResearchSetup) -> ResearchParts:

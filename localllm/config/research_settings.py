@@ -14,7 +14,7 @@ class ResearchSettings(Section, frozen=True):
     provider: where the model for research is; empty uses the chat's model.
     model: its name on the server.
     work_dir: the folder of reports, tasks and their logs; empty uses your data folder.
-    language: the language of the report; auto uses Japanese for a question in Japanese, else ui.language.
+    language: the language of the report; auto uses ui.language if it is set, else that of the question.
     query_count: how many queries are made from the question.
     docs: folders of your documents that every run searches like the web.
     collections: names of collections (localllm rag) whose documents every run searches as well.

@@ -15,6 +15,7 @@ from localllm.app.research_setup import (
 )
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ConfigurationError, LLMConnectionError, ResearchUsageError
+from localllm.base.i18n import set_language
 from localllm.base.paths import cache_folder
 from localllm.config.research_settings import ResearchSettings
 from localllm.config.schema import LLMSettings, ServerSettings, Settings, UISettings, WebSettings
@@ -98,6 +99,30 @@ def test_the_report_is_in_the_language_of_a_japanese_question(
 ) -> None:
     settings = Settings(ui=UISettings(language=interface))
     assert report_language(ResearchOptions(language=asked), settings, question) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "interface", "expected"),
+    [
+        ("What does WAL mode cost?", "auto", "en"),
+        ("Compare SQLite with PostgreSQL", "auto", "en"),
+        ("What does すみません mean in English, and who would say so to whom?", "auto", "en"),
+        ("What does WAL mode cost?", "ja", "ja"),
+        ("SQLite の WAL モードの利点", "auto", "ja"),
+        ("SQLite WAL", "auto", "ja"),
+        ("SQLite的WAL模式有什么优点", "auto", "ja"),
+        ("量子誤り訂正 2025", "auto", "ja"),
+        ("The Rust Foundationの歴史を教えて", "auto", "ja"),
+    ],
+)
+def test_in_a_japanese_locale_the_report_is_in_the_language_of_an_english_question(
+    question: str, interface: Literal["auto", "ja", "en"], expected: str
+) -> None:
+    set_language("ja")
+    try:
+        assert report_language(ResearchOptions(), Settings(ui=UISettings(language=interface)), question) == expected
+    finally:
+        set_language("en")
 
 
 async def test_a_researcher_is_given_the_language_of_each_question(tmp_path: Path) -> None:
