@@ -202,6 +202,12 @@ class TestWork:
         assert "no model is connected" in done.stdout
         assert "no model is connected" in done.stderr
 
+    def test_the_scripted_demo_speaks_the_language_of_the_program(self, project: Path) -> None:
+        (project / "README.md").write_text("# Shop\n")
+        done = localllm(project, "--lang", "ja", "-p", "何がありますか", "--provider", "scripted")
+        assert done.returncode == 0
+        assert "モデルには接続しておらず" in done.stdout
+
 
 class TestSafety:
     def test_without_yes_nothing_is_changed_and_the_answer_says_so(self, project: Path) -> None:

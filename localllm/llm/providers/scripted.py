@@ -27,6 +27,7 @@ import msgspec
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.base.events import Json
+from localllm.base.i18n import language
 from localllm.base.regular_files import READ, opened
 from localllm.config.schema import LLMSettings
 from localllm.llm.http.transport import refused
@@ -41,6 +42,7 @@ from localllm.llm.providers.base import (
 )
 
 DEMO = Path(__file__).with_name("demo.toml")
+DEMO_IN_JAPANESE = Path(__file__).with_name("demo_ja.toml")
 
 _PIECE = re.compile(r"\s*\S+|\s+")
 _ARGUMENTS_PIECE = 40
@@ -135,9 +137,11 @@ class Scripted:
 
 
 def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Scripted:
-    """Create the provider for the script in the settings, else for the demo. Raises ConfigurationError."""
+    """Create the provider for the script in the settings, else for the demo in the program's language. Raises
+    ConfigurationError."""
     del environ
-    file = root / settings.scripted.file if settings.scripted.file else DEMO
+    demo = DEMO_IN_JAPANESE if language() == "ja" else DEMO
+    file = root / settings.scripted.file if settings.scripted.file else demo
     return Scripted(load_script(file), address=file.name)
 
 

@@ -8,7 +8,7 @@ import pytest
 from localllm.base.errors import ConfigurationError, LLMConnectionError
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage, SystemMessage, UserMessage
-from localllm.llm.providers.scripted import DEMO, Scripted, load_script
+from localllm.llm.providers.scripted import DEMO, DEMO_IN_JAPANESE, Scripted, load_script
 
 pytestmark = pytest.mark.anyio
 
@@ -78,8 +78,9 @@ def test_a_missing_script_is_named(tmp_path: Path) -> None:
     assert caught.value.key == "script_unreadable"
 
 
-def test_the_demo_is_a_script() -> None:
-    calls = [call.name for turn in load_script(DEMO).turn for call in turn.calls]
+@pytest.mark.parametrize("demo", [DEMO, DEMO_IN_JAPANESE])
+def test_the_demo_is_a_script(demo: Path) -> None:
+    calls = [call.name for turn in load_script(demo).turn for call in turn.calls]
     assert calls == ["list_files", "search_files", "read_file"]
 
 
