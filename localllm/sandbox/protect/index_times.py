@@ -27,10 +27,11 @@ _FLAGS = 2
 _NOT_COMPARED = 0xB000  # in the flags: assumed to be unchanged, which `git ls-files -v` shows, or in conflict
 _OLD = 1_000_000_000  # nanoseconds: git reads files that have changed later than the index
 _LINK, _FILE = 0o120000, 0o100000
+_BITS = 0xFFFFFFFF  # of a number in an index
 
 
 class _Believed(NamedTuple):
-    """`entries`: also what the index has cached of files."""
+    """An index, with those of its entries of which git sees each later change, and what it has cached of files."""
 
     identity: tuple[int, ...]
     entries: frozenset[int]
@@ -47,10 +48,11 @@ class IndexTimes:
         known, self._believed = self._believed, {}
         for index in indexes:
             with suppress(OSError, ValueError, IndexError, struct.error):  # git cannot read it either
-                identity = identity_of(index.lstat())
+                about = index.lstat()
+                identity = identity_of(about)
                 before = known.get(index)
                 self._believed[index] = (
-                    before if before and before.identity == identity else _Believed(identity, _entries(index))
+                    before if before and before.identity == identity else _Believed(identity, _entries(index, about))
                 )
 
     def check(self, indexes: Mapping[Path, Path], *, is_held: bool = False) -> None:
@@ -63,26 +65,36 @@ class IndexTimes:
                 about = index.lstat()
                 before = self._believed.get(index)
                 if before is None or before.identity != identity_of(about):
-                    entries = _check(index, top, before.entries if before else frozenset(), deadline)
+                    known = before.entries if before else frozenset[int]()
+                    entries = _check(index, about, top, known, deadline, is_held=is_held)
                     if entries is not None and not is_held:
                         self._believed[index] = _Believed(identity_of(about), entries)
 
 
-def _check(index: Path, top: Path, known: frozenset[int], deadline: float) -> frozenset[int] | None:
-    """Remove the times of entries that say wrongly that their file is the same, and wrong caches; return what is to be
-    accepted if there was none of both."""
+def _check(
+    index: Path, about: os.stat_result, top: Path, known: frozenset[int], deadline: float, *, is_held: bool
+) -> frozenset[int] | None:
+    """Remove the times of entries that say wrongly that their file is the same, or may say so after the last command,
+    and wrong caches; if there is none of all, return what is to be accepted."""
     size = hash_size(settings_of(index))
     content = content_of(index, MOST_BYTES)
     entries = list(entries_of(content, size))
     places = {_key(content, at, path, size): (at, path) for at, path in entries}
     new = (places[key] for key in places.keys() - known)
-    forged = [at for at, path in new if _is_forged(content, at, os.path.join(os.fsencode(top), path), size, deadline)]  # noqa: PTH118
+    forged = {
+        at
+        for at, path in new
+        if (not is_held and _may_hide(content, at, about))
+        or _is_forged(content, at, about, os.path.join(os.fsencode(top), path), size, deadline)  # noqa: PTH118
+    }
     is_split = any(index.parent.glob("sharedindex.*"))
     other = without_wrong_caches(content, size, entries, known)
     if not (forged or is_split or other):
-        return frozenset(places) | caches_of_files(content, size, entries)
+        settled = (key for key, (at, _) in places.items() if _is_settled(content, at, about))
+        return caches_of_files(content, size, entries).union(settled)
     changed = bytearray(other or content)
-    for at in forged:
+    of_now = (at for at, _ in entries if _is_read_again(content, at, about))  # not by the times of a new index
+    for at in forged.union(of_now):
         changed[at : at + _TIMES] = bytes(_TIMES)
     if any(content[-size:]):  # else it is written without a check sum
         changed[-size:] = hashlib.new(_kind(size), changed[:-size], usedforsecurity=False).digest()
@@ -103,17 +115,40 @@ def _write(index: Path, content: bytes, over: bytes, *, is_split: bool) -> None:
         os.close(folder)
 
 
-def _is_forged(content: bytes, at: int, file: bytes, size: int, deadline: float) -> bool:
-    """Return whether an entry has the size and times of its file, and another content."""
-    _, _, seconds, _, _, _, mode, _, _, length = struct.unpack_from(">10L", content, at)
+def _is_settled(content: bytes, at: int, about: os.stat_result) -> bool:
+    """Return whether the index, with this stat result, is from a later second than the last change of the file that
+    the entry names. Within the same one the file may change once more and look the same to git, which takes no note of
+    less than a second. The time of the last change is the only one that nobody can set."""
+    (changed,) = struct.unpack_from(">L", content, at)
+    return changed < int(about.st_ctime) & _BITS
+
+
+def _may_hide(content: bytes, at: int, about: os.stat_result) -> bool:
+    """Return whether git would not see a change within that second: it reads what was modified since the index was, and
+    a command may have set the times of both."""
+    return not (_is_settled(content, at, about) or _is_read_again(content, at, about))
+
+
+def _is_read_again(content: bytes, at: int, about: os.stat_result) -> bool:
+    """Return whether git compares the content of the file, since it was modified in the second of the index or
+    later."""
+    (modified,) = struct.unpack_from(">L", content, at + _TIMES // 2)
+    return 0 < int(about.st_mtime) & _BITS <= modified
+
+
+def _is_forged(content: bytes, at: int, of_index: os.stat_result, file: bytes, size: int, deadline: float) -> bool:
+    """Return whether an entry has the size and times of its file, and another content, and git does not compare it."""
+    _, _, seconds, rest, _, _, mode, _, _, length = struct.unpack_from(">10L", content, at)
     name = content[at + _FIXED : at + _FIXED + size]
     (flags,) = struct.unpack_from(">H", content, at + _FIXED + size)
     if flags & _NOT_COMPARED or mode & 0o170000 not in (_LINK, _FILE):
         return False
     try:
         about = os.lstat(file)
-        if int(about.st_mtime) & 0xFFFFFFFF != seconds or about.st_size & 0xFFFFFFFF != length:
+        if int(about.st_mtime) & _BITS != seconds or about.st_size & _BITS != length:
             return False
+        if about.st_mtime_ns % 1_000_000_000 != rest and _is_read_again(content, at, of_index):
+            return False  # a git that takes note of less than a second sees that
         if time.monotonic() > deadline:
             return True
         return _hash_of(file, about, size, deadline) != name
@@ -139,12 +174,13 @@ def _kind(size: int) -> str:
     return "sha1" if size == 20 else "sha256"
 
 
-def _entries(index: Path) -> frozenset[int]:
+def _entries(index: Path, about: os.stat_result) -> frozenset[int]:
     size = hash_size(settings_of(index))
     content = content_of(index, MOST_BYTES)
     entries = list(entries_of(content, size))
     caches = caches_of_files(content, size, entries)
-    return caches.union(_key(content, at, path, size) for at, path in entries)
+    settled = (one for one in entries if _is_settled(content, one[0], about))
+    return caches.union(_key(content, at, path, size) for at, path in settled)
 
 
 def _key(content: bytes, at: int, path: bytes, size: int) -> int:

@@ -93,6 +93,83 @@ def test_a_changed_file_shows(root: Path, files: ProtectedFiles, name: str, is_e
     git(root, "fsck", "--strict")
 
 
+def begin_of_a_second() -> int:
+    """Wait for the next second, so that there is time in it."""
+    now = time.time()
+    time.sleep(1.01 - now % 1)
+    return int(now) + 1
+
+
+def stage_and_set(root: Path, index_time: float | None) -> None:
+    """Stage a file, and set the time of the index."""
+    (root / "README").write_text("new\n")
+    git(root, "add", "README")
+    if index_time is not None:
+        os.utime(index_of(root), (index_time, index_time))
+
+
+def change_within(root: Path, second: int) -> None:
+    """Change a file in the second of its last change, with the same size."""
+    (root / "README").write_text("NEW\n")
+    os.utime(root / "README", (second, second))
+    if int((root / "README").stat().st_ctime) != second:
+        pytest.skip("the machine is too slow")
+
+
+def renew(index: Path) -> None:
+    """Let the index be from a later second."""
+    time.sleep(1.2)
+    copy = index.with_name("index.new")
+    copy.write_bytes(index.read_bytes())
+    copy.rename(index)
+
+
+def test_a_change_in_the_second_of_the_last_one_shows_where_the_index_is_renewed(
+    root: Path, files: ProtectedFiles
+) -> None:
+    files.begin()
+    second = begin_of_a_second()
+    stage_and_set(root, None)
+    assert files.end() == ()
+    files.begin()
+    change_within(root, second)
+    renew(index_of(root))
+    assert status(root) == ["M  README"]
+    assert files.end() == ()
+    assert status(root) == ["MM README"]
+
+
+@pytest.mark.parametrize("index_time", [0, 4_000_000_000])
+def test_a_change_in_the_second_of_the_last_one_shows_where_the_index_has_another_time(
+    root: Path, files: ProtectedFiles, index_time: int
+) -> None:
+    files.begin()
+    second = begin_of_a_second()
+    stage_and_set(root, index_time)
+    assert files.end() == ()
+    files.begin()
+    change_within(root, second)
+    assert files.end() == ()
+    assert status(root) == ["MM README"]
+
+
+def test_a_change_that_git_would_have_found_by_the_time_of_the_index_shows_when_that_is_written(
+    root: Path, files: ProtectedFiles
+) -> None:
+    second = begin_of_a_second()
+    stage_and_set(root, None)
+    change_within(root, second)
+    files.begin()
+    (root / "src/a").write_text("new text\n")
+    os.utime(root / "src/a", (second - 9, second - 9))
+    about = index_of(root).stat()
+    forge(root, "src/a")
+    os.utime(index_of(root), ns=(about.st_atime_ns, about.st_mtime_ns))
+    time.sleep(1.2)
+    assert files.end() == ()
+    assert status(root) == ["MM README", " M src/a"]
+
+
 def test_what_another_command_may_still_change_by_a_mapping_is_read_again(root: Path, files: ProtectedFiles) -> None:
     files.begin()
     files.begin()  # in the background
