@@ -133,6 +133,26 @@ def _run_by_runner(goals: list[str]) -> str:
     return _bare(goals[start]) if goals[start:] else ""
 
 
+def shows_built(passed: str, failed: str) -> bool:
+    """Return whether a build that passed shows that one that failed would pass now: it is the same, or of all."""
+    builds, others = set(_builds(passed)), set(_builds(failed))
+    if builds & (others | {(name, "") for name, _goal in others}):
+        return True
+    known = {*_RUNNERS.split()} - {name for name, _goal in others}
+    return any(name in known and (not goal or _BUILD_GOALS.fullmatch(goal)) for name, goal in builds)
+
+
+def _builds(command: str) -> Iterator[tuple[str, str]]:
+    """Yield the program and the goal, or the first file, of each build in a line; "" stands for all."""
+    from localllm.code.grammars import language_of  # not needed at the start
+
+    for program, *words in (part.partition(">")[0].split() for part in _parts(command) if _kind(part) == "build"):
+        name = words[words.index("-m") + 1] if "-m" in words[:-1] else _bare(program)
+        is_goal = late_pattern(r"[A-Za-z][^=]*\Z").match if name in _RUNNERS.split() else language_of
+        goals = [word for word in (word.strip("'\"") for word in words) if is_goal(word) and word not in _RUNNING]
+        yield name, "" if not goals or goals[0] == "all" or _ANY_FILE.search(goals[0]) else goals[0]
+
+
 _QUOTED = late_pattern(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
 _JOINT = late_pattern(r"(&&|\|\||;|\n|(?<![<>&0-9])&(?![>&]))")
 _ENDING = late_pattern(r"\bset -\w*e|\bexit\b")

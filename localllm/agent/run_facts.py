@@ -20,6 +20,7 @@ from localllm.agent.command_kinds import (
     only_formats,
     outcome,
     ran_after_changing,
+    shows_built,
     tool_failed,
 )
 from localllm.agent.selected_tests import failed_tests
@@ -261,12 +262,16 @@ class RunFacts:
 
     @property
     def failed_test(self) -> TestRun | None:
-        """The latest failed test without a later success. Or such a build, without a later successful build or test."""
+        """The latest failed test without a later success. Or such a build, without a later successful test, or build
+        that shows it to pass. (The same build, run again at once, may pass by chance.)"""
+        built: list[TestRun] = []
         for run in reversed(self.tests):
-            if not run.passed:
-                return run
-            if run.kind == "test":
+            if run.passed and run.kind == "test":
                 return None
+            if run.passed:
+                built.append(run)
+            elif run.kind == "test" or not any(_is_made_good(run, by) for by in built):
+                return run
         return None
 
     @property
@@ -316,6 +321,11 @@ class RunFacts:
         return bool(test and test.passed) and not any(
             at > test.at for path, at in self.changed.items() if test and is_code(path)
         )
+
+
+def _is_made_good(failed: TestRun, by: TestRun) -> bool:
+    is_other = by.at > failed.at + 1 or by.command != failed.command
+    return is_other and shows_built(by.command, failed.command)
 
 
 def _code_of(payload: dict[str, Any], kind: CommandKind) -> int:

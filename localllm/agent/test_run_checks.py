@@ -70,8 +70,11 @@ class TestRunChecks:
             yield msgspec.structs.replace(finding, name=name, contradicts=is_open)
         elif facts.changed or passed or is_to_pass:
             is_denied = not phrases.admits_failing_tests(text) and (bool(facts.changed) or passed)
-            reason = Phrase("the last test run failed ({command})", command=command)
-            yield Finding("tests_failed" if is_denied else None, reason, is_denied or is_to_pass, {"command": command})
+            name, reason = "tests_failed", Phrase("the last test run failed ({command})", command=command)
+            if failed.kind == "build":
+                name, reason = "crashed", Phrase("the last run ended by an error ({command})", command=command)
+            params = {"command": command, "error": ""}
+            yield Finding(name if is_denied else None, reason, is_denied or is_to_pass, params)
 
     def _could_know_of_no_test(self, state: RunState) -> bool:
         """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""

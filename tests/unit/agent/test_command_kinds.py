@@ -12,6 +12,7 @@ from localllm.agent.command_kinds import (
     only_formats,
     outcome,
     ran_after_changing,
+    shows_built,
     tool_failed,
 )
 from tests.support.each import each
@@ -480,3 +481,37 @@ def test_whether_git_has_committed(code: int, output: str, is_made: bool) -> Non
 )
 def test_whether_a_tool_that_is_none_of_the_project_has_failed(command: str, code: int, has_failed: bool) -> None:
     assert tool_failed(command, code) == has_failed
+
+
+@each(
+    ("passed", "failed", "shows"),
+    [
+        ("make", "make", True),
+        ("make -j 4", "make -j4 all", True),
+        ("make report && cat report.txt", "make report", True),
+        ("make", "make report", True),
+        ("make clean", "make", False),
+        ("make clean && make", "make", True),
+        ("make report", "make docs", False),
+        ("make", "gcc a.c", True),
+        ("gcc a.c b.c", "gcc a.c -o a", True),
+        ("gcc b.c", "gcc a.c", False),
+        ("gcc *.c", "gcc a.c", True),
+        ("make > make.log 2>&1", "make 2>&1 | tail", True),
+        ("gcc a.c", "make", False),
+        ("javac $(find src -name '*.java') && java A", "javac src/**/*.java", True),
+        ("npm run build", "npx tsc --noEmit", True),
+        ("npx tsc", "npm run build", False),
+        ("npm run build", "npm run typecheck", False),
+        ("cargo build", "cargo clippy", False),
+        ("cd web && npm run build", "npm run -s build | tail", True),
+        ("node --check a.js", "npm run build", False),
+        ("node --check b.js", "node --check a.js", False),
+        ("node --check a.js", "node --check a.js", True),
+        ("python -m mypy x", "python -m py_compile a.py", False),
+        ("python3 -m mypy .", "python -m mypy .", True),
+        ("./gradlew build", "./gradlew build --info", True),
+    ],
+)
+def test_which_build_shows_that_another_would_pass(passed: str, failed: str, shows: bool) -> None:
+    assert shows_built(passed, failed) is shows

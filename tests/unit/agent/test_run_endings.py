@@ -58,6 +58,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "test": call("run_command", command=TESTS),
     "test_piped": call("run_command", command=f"{TESTS} 2>&1 | tail -3"),
     "build": call("run_command", command="python3 -m py_compile README.md || python3 -B -m compileall -q x"),
+    "bad_build": call("run_command", command="make -f a.py"),
     "program": call("run_command", command="python3 -B a.py"),
     "git_add": call("run_command", command="git init -q . && git add a.py"),
 }
