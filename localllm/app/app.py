@@ -456,20 +456,18 @@ class LocalLLMCode(Answerer):
 
     def notices(self) -> list[str]:
         """Return the notices shown at start-up, independent of the model."""
-        faulty = map(left_out_notice, self._faulty_rules)
-        unsent = self.config.unsent_keys(self._environ)
-        told = settings_notices(self.config.withheld, unsent)
-        notices = (*storage_notices(self._project.storage), *told, *self._recovery.notices())
-        return [*notices, *self.config.warnings, *faulty]
+        told = settings_notices(self.config.withheld, self.config.unsent_keys(self._environ))
+        told = [*storage_notices(self._project.storage), *told, *self._recovery.notices()]
+        return [*told, *self.config.warnings, *map(left_out_notice, self._faulty_rules)]
 
     def _open_project(self) -> Project:
         """Create the parts shared by all conversations."""
         storage = open_storage(self.root)
         closed = closed_to_reading(self.settings.safety, lambda path: ProjectRoot(self.root).relative(path))
+        is_strange = self.config.has_strange_server
         name = self.settings.project.memory_file
-        memory = ProjectMemory(
-            self.root, name, sessions=lambda: self.keeping.sessions.entries(but=self.session_id), closed=closed
-        )
+        earlier = tuple if is_strange else lambda: self.keeping.sessions.entries(but=self.session_id)
+        memory = ProjectMemory(self.root, name, sessions=earlier, closed=closed)
         return Project(
             root=self.root,
             here=self.here,
@@ -487,7 +485,7 @@ class LocalLLMCode(Answerer):
             seal=Seal(session_key_file()),
             memory=memory,
             closed=closed,
-            knowledge=self.knowledge,
+            knowledge=lambda: None if is_strange else self.knowledge(),
             chosen_model=lambda: self.chosen_model,
         )
 

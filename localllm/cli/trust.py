@@ -19,7 +19,7 @@ def settle(
     and trusts the content with this digest; the answer is stored in `answers`.
     """
     waiting = loaded.held_back
-    if waiting is None or waiting.answer is not None or not terminal.is_attended:
+    if waiting is None or not waiting.is_asked or waiting.answer is not None or not terminal.is_attended:
         return loaded
     believed = terminal.ask_trust(waiting.file, waiting.values)
     if believed is None:

@@ -12,13 +12,11 @@ from localllm.base.files import real_path
 from localllm.base.i18n import N_, Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
+from localllm.config.project_server import LOOKED_AT, NOTICE, is_of_project
 from localllm.config.reader import Layer, Origin, file_values, read_text
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, SafetyRule, Settings
 from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, digest_of, is_always_admitted
 from localllm.config.values import checked, parse_value
-
-LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"
-"""The variable with further server addresses: see llm.candidates."""
 
 SERVE_TOKEN = "LOCALLLM_SERVE_TOKEN"  # noqa: S105 - a name
 """The variable with the token required from every request to the ensemble server."""
@@ -41,13 +39,14 @@ class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
 
     `digest` is that of the text that was read. `values`: each setting of the file that needs trust in some run, by key,
     also where this run changes nothing, as the answer counts for all later runs. `answer`: False if the user has
-    rejected this content, None if not asked yet.
+    rejected this content, None if not asked yet. `is_asked`: whether a chat asks for one before it begins.
     """
 
     file: Path
     digest: str
     values: dict[str, Json]
     answer: bool | None = None
+    is_asked: bool = True
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +57,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     environment variables with keys that must not be sent, as the untrusted project has chosen the server. `left_out`:
     errors of an untrusted project's file, ignored. `unchecked`: the rules it adds. `files`: the files that were read.
     `remarks` are further warnings, not translated yet. `alone`: `own`, if it differs from `settings`.
+    `has_strange_server`: the untrusted project has chosen a server that is none of the user's, which gets nothing of
+    theirs from elsewhere: `settings` have no folders and collections for research.
     """
 
     settings: Settings
@@ -70,6 +71,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[Phrase, ...] = ()
     files: dict[Layer, Path] = {}
     alone: Settings | None = None
+    has_strange_server: bool = False
 
     @property
     def own(self) -> Settings:
@@ -147,17 +149,23 @@ def load(
     settings = stack.settings()
     if alone and reading.is_trusted():  # its patterns are for its own folder all the same
         alone = msgspec.structs.replace(settings, project=alone.project)
+    is_strange = bool(alone and reading.keyless and is_of_project(settings.llm, alone.llm, environ))
+    if is_strange:
+        research = msgspec.structs.replace(settings.research, docs=(), collections=())
+        settings = msgspec.structs.replace(settings, research=research)
+        remarks = (*remarks, NOTICE)
     return Loaded(
         settings=settings,
         origins=stack.origins,
         withheld=reading.withheld(stack),
-        held_back=reading.held_back(stack),
+        held_back=reading.held_back(stack, is_strange=is_strange),
         keyless=reading.keyless,
         left_out=tuple(reading.faults),
         unchecked=reading.unchecked,
         remarks=(*reading.remarks, *remarks),
         files=files,
         alone=None if alone == settings else alone,
+        has_strange_server=is_strange,
     )
 
 
@@ -264,8 +272,7 @@ class _ProjectFile:
         keyless = frozenset(name for server in chosen for name in KEY_VARIABLES[server])
         rules = _added_rules(accepted, before)
         changed = {key: value for key, value in says.items() if accepted[key] != value}
-        matters = changed or rules or any(self._environ.get(name, "").strip() for name in keyless)
-        if matters and not self._is_believed(text):
+        if (changed or rules or chosen) and not self._is_believed(text):
             self._changed, self.keyless, self.unchecked = changed, keyless, rules
             self._refused = {key: value for key, value in changed.items() if accepted[key] is None}
             self._conditional = {key: value for key, value in says.items() if not is_always_admitted(key, value)}
@@ -313,12 +320,15 @@ class _ProjectFile:
         """Return the rejected keys, except those that another layer has set to the same value."""
         return tuple(key for key, value in self._refused.items() if value != stack.effective(key))
 
-    def held_back(self, stack: _Stack) -> HeldBack | None:
-        """Return what the user can decide about, if a setting is withheld; None if the file has errors:
+    def held_back(self, stack: _Stack, *, is_strange: bool) -> HeldBack | None:
+        """Return what the user can decide about, if anything is withheld; None if the file has errors:
         trusting it would raise them, and correcting them changes the content."""
-        if self.faults or not (self.withheld(stack) or self._lacks_key):
+        is_asked = bool(self.withheld(stack) or self._lacks_key)
+        if self.faults or not (is_asked or is_strange):
             return None
-        return HeldBack(file=self._file, digest=self._digest, values=self._conditional, answer=self._answer)
+        return HeldBack(
+            file=self._file, digest=self._digest, values=self._conditional, answer=self._answer, is_asked=is_asked
+        )
 
     def is_trusted(self) -> bool:
         """Return whether the file counts in full. The user's answers are looked up only where they matter for it."""

@@ -13,10 +13,11 @@ import msgspec
 
 from localllm.base.i18n import _
 from localllm.base.jsontext import decode_json
+from localllm.config.project_server import usual_others
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
 from localllm.llm.discovery.http_get import Answer, StrangeAnswerError, get, get_with_library, knock
-from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Candidate, Server, State, candidates, usual_others
+from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Candidate, Server, State, candidates
 from localllm.llm.http.plain_client import is_plain, is_proxied
 from localllm.llm.overflow import short_reason
 from localllm.llm.providers.base import ModelInfo

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from localllm.config.project_server import VLLM
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.config.trust import runs_elsewhere
 from localllm.llm.addresses import PORTS, address_fault, is_loopback, ollama_base_url, reachable, server_root
@@ -112,13 +113,6 @@ def _offering(ready: Sequence[Server], model: str) -> tuple[Server, str] | None:
     return None
 
 
-VLLM = "http://localhost:8000"
-"""Default address of vLLM, and of our own ensemble."""
-
-ALSO_VARIABLE = "LOCALLLM_ALSO_LOOK_AT"
-"""Environment variable with addresses, separated by commas or spaces, that are probed instead of VLLM."""
-
-
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """An address to probe. `provider` is the one whose setting holds it; `set_by_user`: it is not a default address.
     `key_variables`: environment variables whose key may be sent there if it requires one."""
@@ -127,11 +121,6 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     provider: ProviderName
     set_by_user: bool = False
     key_variables: tuple[str, ...] = ()
-
-
-def usual_others(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the addresses to probe besides those in the settings."""
-    return tuple(environ.get(ALSO_VARIABLE, "").replace(",", " ").split()) or (VLLM,)
 
 
 def found_keys(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -556,8 +556,14 @@ class TestKeys:
         assert place.load(trusted=True, **environ, **keys).keyless == frozenset()
 
     def test_without_a_key_there_is_nothing_to_decide(self, place: Place) -> None:
-        place.project.write_text("[llm.openai]\nbase_url = 'http://localhost:9'")
+        place.project.write_text("[llm.openai]\nbase_url = 'http://localhost:1234'")
         assert place.load().held_back is None
+
+    def test_nothing_is_asked_of_a_server_that_only_lacks_what_is_the_users(self, place: Place) -> None:
+        place.project.write_text("[llm.openai]\nbase_url = 'http://localhost:9'")
+        waiting = place.load().held_back
+        assert waiting
+        assert not waiting.is_asked
 
     @pytest.mark.parametrize(
         "environ",
