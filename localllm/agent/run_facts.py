@@ -61,10 +61,17 @@ class Crash(msgspec.Struct, frozen=True):
 
 
 class LostEdit(msgspec.Struct, frozen=True):
-    """An edit that failed: the lines that it would have added, and all of its lines."""
+    """An edit that failed: the lines that it would have added and replaced."""
 
     added: tuple[str, ...]
-    lines: frozenset[str]
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+    def is_made_by(self, other: "LostEdit") -> bool:
+        """Return whether another edit shares a line with it, or adds and replaces what is nearly the same."""
+        if not {*self.old, *self.new}.isdisjoint((*other.old, *other.new)):
+            return True
+        return _are_alike(self.added, other.added) and _are_alike(self.old, other.old)
 
 
 class RunFacts:
@@ -176,10 +183,10 @@ class RunFacts:
                 self._open_edits[self.failed_edit] = self._open_edits.get(self.failed_edit, 0) + 1
 
     def _find_lost_edits(self, result: ToolResult, changed: Iterable[str]) -> None:
-        """Count a failed edit as made good by one that shares a line with it, or that writes the whole file."""
-        lines = _edit_in(result).lines
+        """Count a failed edit as made good by one like it, or that writes the whole file."""
+        edit = _edit_in(result)
         for path in changed:
-            if (lost := self.lost_edits.get(path)) and (not lines or lines & lost.lines):
+            if (lost := self.lost_edits.get(path)) and (not (edit.old or edit.new) or lost.is_made_by(edit)):
                 del self.lost_edits[path]
 
     def _close_edits(self, paths: Iterable[str]) -> None:
@@ -347,10 +354,22 @@ _SHORTEST_LINE = 8
 """A shorter line says nothing of the place."""
 
 
+_ALIKE = 0.7
+"""Similarity of two lines of which one may be a wrong guess at the other."""
+_MOST_LINES = 20
+
+
 def _edit_in(result: ToolResult) -> LostEdit:
     """Return the lines of an edit; none if it writes a whole file."""
     old, new = (_lines(_argument(result, name)) for name in ("old_string", "new_string"))
-    return LostEdit(tuple(line for line in new if line not in old), frozenset((*old, *new)))
+    return LostEdit(tuple(line for line in new if line not in old), tuple(old), tuple(new))
+
+
+def _are_alike(some: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether a line of the one edit is nearly one of the other."""
+    from localllm.text.nearest_region import similarity  # few edits fail
+
+    return any(similarity(one, other) >= _ALIKE for one in some[:_MOST_LINES] for other in others[:_MOST_LINES])
 
 
 def _lines(text: object) -> list[str]:

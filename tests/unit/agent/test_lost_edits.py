@@ -47,6 +47,12 @@ class TestLostEdits:
             result, told = await self.ended(tmp_path, *turns, SAID)
             assert (result.answer, told) == (SAID, [])
 
+    async def test_one_that_was_made_with_the_names_of_the_file_is_not(self, tmp_path: Path) -> None:
+        guessed = call("edit_file", file_path="cli.js", old_string="print(argv);", new_string="print(argv.length);")
+        right = call("edit_file", file_path="cli.js", old_string="print(args);", new_string="print(args.length);")
+        result, told = await self.ended(tmp_path, guessed, right, SAID)
+        assert (result.answer, told) == (SAID, [])
+
     async def test_one_that_is_not_needed_is_not(self, tmp_path: Path) -> None:
         answer = f"{SAID} The other change is not needed."
         result, told = await self.ended(tmp_path, SECONDS, PRINT, answer)
