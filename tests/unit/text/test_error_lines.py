@@ -54,3 +54,65 @@ def test_of_a_very_long_line_the_part_about_the_fault() -> None:
 @given(st.lists(st.sampled_from(["error: x", "fine", "", "失敗しました", "E   KeyError: 1", "\r"])), st.integers(0, 80))
 def test_it_is_never_longer_than_asked_for(lines: list[str], most: int) -> None:
     assert len(telling_lines("\n".join(lines), most)) <= most
+
+
+_WORDS = (
+    *(
+        "error",
+        "Errors",
+        "FATAL",
+        "panicked",
+        "ValueError",
+        "SomeException",
+        "failed",
+        "failure",
+        "conflict",
+        "0 errors",
+    ),
+    *(
+        "caused by",
+        "undefined",
+        "unresolved",
+        "cannot",
+        "can't",
+        "could not",
+        "couldn't",
+        "unable to",
+        "denied",
+        "refused",
+    ),
+    *(
+        "not found",
+        "no such",
+        "Segmentation fault",
+        "aborted",
+        "timed out",
+        "killed",
+        "エラー",
+        "失敗",
+        "不合格",
+        "例外",
+    ),
+    *(
+        "異常終了",
+        "できません",
+        "できなかった",
+        "見つかりません",
+        "fine",
+        "no error",
+        "error-page",
+        "KILLED",
+        "見つかり",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from([*_WORDS, "", *("plain text",) * 40]), max_size=200))
+def test_in_many_lines_the_same_are_found_as_in_each_alone(words: list[str]) -> None:
+    lines = [f"{number} {word}." for number, word in enumerate(words)]
+    alone = [line for line in lines if telling_lines(line, 200)]
+    kinds = {line.partition(" ")[2]: line for line in reversed(alone)}
+    found = telling_lines("\n".join(lines), 100_000).splitlines()
+    assert set(kinds.values()) <= set(found)
+    if not alone:
+        assert found == []
