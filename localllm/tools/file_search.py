@@ -26,6 +26,7 @@ from localllm.tools.context import NotShown, ToolContext, not_shown
 from localllm.tools.search_arguments import WantedLines
 from localllm.tools.search_backends import (
     LARGEST,
+    LARGEST_ALONE,
     Engine,
     Found,
     Hit,
@@ -41,15 +42,18 @@ from localllm.tools.search_context import row, rows_in
 _SKIPPED = {
     "binary": "{count} binary",
     "encoding": "{count} in an unknown encoding",
-    "large": "{count} larger than 2 MB",
+    "large": "{count} larger than 2 MB (to search one, give its path)",
+    "huge": "{count} larger than 200 MB",
     "unreadable": "{count} that could not be read",
     "closed": "{count} closed by a rule",
     "asked": "{count} that read_file asks about",
     "name": "{count} with odd names",
 }
 
+_KEPT = ".localllm/tool-output"  # whole outputs, in the project or outside of it
+
 _SECONDS = 20.0
-_MOST_IN_A_FILE = 20_000  # matches that are counted; a file has 2 MB at most
+_MOST_IN_A_FILE = 20_000  # matches that are counted
 _LONGEST_PATTERN = 4_000
 _SHOWN_PATTERN = 100
 _FILES_AT_ONCE = (200, 4_000)  # the first batch is small: matches are often near the top
@@ -94,7 +98,7 @@ class Outcome(msgspec.Struct, frozen=True):
 async def search(context: ToolContext, request: Request, reason: str) -> ToolOutput:
     """Search and report the hits for the model. `reason`: why the pattern is treated as plain text, or ""."""
     pattern = request.called
-    is_file = stat.S_ISREG(context.root.stat(request.start).st_mode)
+    is_file = request.start != _KEPT and stat.S_ISREG(context.root.stat(request.start).st_mode)
     most = _MOST_IN_A_FILE if is_file else request.max_results
     outcome = await find(context, msgspec.structs.replace(request, max_results=most))
     fitting = _fitting_ends if is_file else _fitting
@@ -161,7 +165,8 @@ class _Search:
     def __init__(self, context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool) -> None:
         self._most = request.max_results
         self._batches = _batches(_candidates(context, request), not_shown(context, request.start))
-        self._engines, self._why = _engines(context, request, stack, use_ripgrep=use_ripgrep)
+        self._python = PythonEngine(context.root, request.query, stack)
+        self._engines, self._why = _engines(context, request, stack, self._python, use_ripgrep=use_ripgrep)
         self._hits: list[Hit] = []
         self._skipped: Skipped = Counter()
         self.searched = 0
@@ -169,7 +174,7 @@ class _Search:
     async def run(self) -> None:
         """Search the files until there is one hit more than requested."""
         while len(self._hits) <= self._most and (batch := await asyncio.to_thread(next, self._batches, None)):
-            found = await self._ask(batch.paths) if batch.paths else Found([], Counter())
+            found = await self._ask(batch) if batch.paths else Found([], Counter())
             self._hits += found.hits
             self.searched += len(batch.paths) - found.skipped.total()
             self._skipped += batch.skipped + found.skipped
@@ -181,23 +186,25 @@ class _Search:
         why = self._why if engine == "python" else ""
         return Outcome(self._hits[: self._most], self.searched, self._skipped, more, engine, why, timed_out)
 
-    async def _ask(self, paths: list[str]) -> Found:
+    async def _ask(self, batch: "_Batch") -> Found:
         """Return the answer of the first engine; one that does not support the pattern is removed."""
         limit = self._most + 1 - len(self._hits)
+        if batch.is_large:
+            self._engines, self._why = [self._python], "the file is large"
+            return await self._python.search_alone(batch.paths[0], limit)
         try:
-            return await self._engines[0].search(paths, limit)
+            return await self._engines[0].search(batch.paths, limit)
         except UnsupportedPatternError:
             del self._engines[0]
-            return await self._engines[0].search(paths, limit)
+            return await self._engines[0].search(batch.paths, limit)
 
 
 def _engines(
-    context: ToolContext, request: Request, stack: AsyncExitStack, *, use_ripgrep: bool
+    context: ToolContext, request: Request, stack: AsyncExitStack, python: PythonEngine, *, use_ripgrep: bool
 ) -> tuple[list[Engine], str]:
     """Return the available engines, fastest first, and the reason if it is Python."""
     query = request.query
-    python = PythonEngine(context.root, query, stack)
-    if context.root.is_kept_outside(request.start):
+    if request.start == _KEPT or context.root.is_kept_outside(request.start):
         return [python], "ripgrep only looks into the project"
     if context.background.is_any_running:  # ripgrep opens files by name, which a command may replace by a link
         return [python], "a command is running in the background"
@@ -211,10 +218,12 @@ def _engines(
 
 
 class _Batch(msgspec.Struct, frozen=True):
-    """Files to search together (possibly none), and the number skipped before them."""
+    """Files to search together (possibly none), and the number skipped before them. `is_large`: it is one file, which
+    is searched piece by piece."""
 
     paths: list[str]
     skipped: Skipped
+    is_large: bool = False
 
 
 def _batches(candidates: Iterator[Entry | None], hidden: NotShown) -> Iterator[_Batch]:
@@ -225,6 +234,10 @@ def _batches(candidates: Iterator[Entry | None], hidden: NotShown) -> Iterator[_
         looked_at += 1
         if entry and (reason := _unfit(entry, hidden)):
             batch.skipped[reason] += 1
+        elif entry and entry.size > LARGEST:
+            yield batch
+            yield _Batch([entry.path], Counter(), is_large=True)
+            batch, size = _Batch([], Counter()), 0
         elif entry:
             batch.paths.append(entry.path)
             size += len(os.fsencode(entry.path)) + 1
@@ -238,16 +251,26 @@ def _batches(candidates: Iterator[Entry | None], hidden: NotShown) -> Iterator[_
 def _unfit(entry: Entry, hidden: NotShown) -> Reason | None:
     if hidden.hides(entry.path):
         return "closed" if any(is_within(entry.path, folder) for folder in hidden.closed) else "asked"
-    if entry.size > LARGEST:
+    if entry.size > LARGEST_ALONE:
+        return "huge"
+    if entry.size > LARGEST and not isinstance(entry, _Named):
         return "large"
     return "name" if shown(entry.path) != entry.path else None
 
 
+class _Named(Entry):
+    """A file that was named, not found: it may be large."""
+
+
 def _candidates(context: ToolContext, request: Request) -> Iterator[Entry | None]:
     """Yield the files to search; None for each one skipped, so that the caller can check the timeout."""
+    if request.start == _KEPT:
+        for file in sorted(context.overflow_folder.glob("*.txt")):
+            yield _Named(context.root.name_of(file), is_dir=False, size=file.lstat().st_size)
+        return
     facts = context.root.stat(request.start)
     if not stat.S_ISDIR(facts.st_mode):
-        yield Entry(request.start, is_dir=False, size=facts.st_size)
+        yield _Named(request.start, is_dir=False, size=facts.st_size)
         return
     fits = matcher([request.include]) if request.include else None
     below = 0 if request.start == "." else len(request.start) + 1

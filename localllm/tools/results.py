@@ -101,7 +101,7 @@ def _keep(text: str, context: ToolContext, name: str, *, whole: bool) -> str:
     except OSError as error:
         return f"The rest could not be kept ({error.strerror}): ask for less at a time."
     return (
-        f"The whole is in {path}: read more of it with read_file and start_line."
+        f"The whole is in {path}: search it with search_files, or read on with read_file and start_line."
         if whole
         else (
             f"As much as was kept is in {path}: read it with read_file and start_line, or make the command print less."

@@ -8,6 +8,7 @@ from asyncio.subprocess import PIPE, Process
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
+from io import BufferedReader
 from typing import Literal, Protocol, cast
 
 import msgspec
@@ -19,7 +20,9 @@ from localllm.text.decoding import NotTextError, decode, split_lines, unmarked_u
 from localllm.tools import regex_worker
 
 LARGEST = 2_000_000
-"""Maximum bytes of a searched file."""
+"""Maximum bytes of a file among others that are searched."""
+LARGEST_ALONE = 200_000_000
+"""Maximum bytes of a file that is searched alone."""
 
 _SHOWN = 300
 _SHOWN_BEFORE = 100
@@ -44,9 +47,9 @@ class Hit(msgspec.Struct, frozen=True):
     text: str
 
 
-Reason = Literal["binary", "encoding", "large", "unreadable", "name", "closed", "asked"]
-"""Why a file is skipped: it is binary, or text in an unknown encoding; too large; cannot be opened; its name cannot be
-shown; a rule closes it."""
+Reason = Literal["binary", "encoding", "large", "huge", "unreadable", "name", "closed", "asked"]
+"""Why a file is skipped: it is binary, or text in an unknown encoding; too large among others, or even alone; cannot be
+opened; its name cannot be shown; a rule closes it."""
 
 Skipped = Counter[str]
 """Number of files skipped for each Reason."""
@@ -85,8 +88,16 @@ def load_lines(root: ProjectRoot, path: str) -> "list[str] | Reason":
 def _lines_of(data: bytes | None) -> "list[str] | Reason":
     if data is None:
         return "unreadable"
-    if len(data) > LARGEST:
-        return "large"
+    return "large" if len(data) > LARGEST else _decoded(data)
+
+
+def _next_lines(file: BufferedReader) -> bytes:
+    """Read whole lines, some megabytes of them; a very long one in parts."""
+    data = file.read(_AT_ONCE)
+    return data if data.endswith(b"\n") else data + file.readline(_AT_ONCE)
+
+
+def _decoded(data: bytes) -> "list[str] | Reason":
     try:
         decoded = decode(data)
     except NotTextError as error:
@@ -135,6 +146,24 @@ class PythonEngine:
                 if size > _AT_ONCE:
                     return part, skipped, paths[index + 1 :]
         return part, skipped, []
+
+    async def search_alone(self, path: str, limit: int) -> Found:
+        """Like `search`, for one file up to LARGEST_ALONE bytes, piece by piece; UTF-16 only up to LARGEST."""
+        hits: list[Hit] = []
+        try:
+            file = await asyncio.to_thread(self._root.open_listed, path)
+        except OSError:
+            return Found([], Counter(unreadable=1))
+        with file:
+            above, read = 0, 0
+            while len(hits) < limit and (data := await asyncio.to_thread(_next_lines, file)):
+                lines = await asyncio.to_thread(_decoded, data)
+                if isinstance(lines, str) or (read := read + len(data)) > LARGEST_ALONE:
+                    return Found(hits, Counter([lines if isinstance(lines, str) else "huge"]))
+                found = await self._apply({path: lines}, limit - len(hits))
+                hits += [msgspec.structs.replace(hit, line=hit.line + above) for hit in found]
+                above += len(lines)
+        return Found(hits, Counter())
 
     async def _apply(self, part: dict[str, list[str]], limit: int) -> list[Hit]:
         try:

@@ -15,7 +15,8 @@ import pytest
 from msgspec.structs import replace
 
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.tools import file_search
+from localllm.safety.paths import ProjectRoot
+from localllm.tools import file_search, search_backends
 from localllm.tools.file_search import Outcome, Request, find
 from localllm.tools.search import search_files
 from localllm.tools.search_arguments import WantedLines
@@ -126,9 +127,57 @@ async def test_what_is_no_text_or_too_large_is_skipped_and_counted(tmp_path: Pat
     assert outcome.searched == 1
     assert outcome.skipped == {"binary": 2, "encoding": 1, "large": 1}
     output = await use(search_files, make_context(tmp_path), pattern="needle")
-    assert output.for_model == "a.txt:1: needle\n[not searched: 1 in an unknown encoding, 1 larger than 2 MB]"
+    assert output.for_model == (
+        "a.txt:1: needle\n[not searched: 1 in an unknown encoding, 1 larger than 2 MB (to search one, give its path)]"
+    )
     output = await use(search_files, make_context(tmp_path), pattern="haystack")
     assert "not searched: 2 binary, 1 in an unknown encoding" in output.for_model
+
+
+async def test_a_large_file_that_is_named_is_searched_piece_by_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = make_context(tmp_path)
+    filling = "そのほかの行 " * 20
+    lines = [f"{number} needle" if number % 9_001 == 0 else f"{number} {filling}" for number in range(1, 40_001)]
+    wanted = [f"log.txt:{number}: {number} needle" for number in range(9_001, 40_001, 9_001)]
+    for encoding in ("utf-8", "shift_jis", "euc_jp"):
+        put(tmp_path / "log.txt", "\n".join(lines).encode(encoding))
+        assert (tmp_path / "log.txt").stat().st_size > search_backends.LARGEST * 2
+        output = await use(search_files, context, pattern="needle", path="log.txt")
+        assert output.for_model.splitlines() == ["[4 matches in 1 file]", *wanted]
+        first = await find(context, Request(Query("needle"), "log.txt", max_results=2))
+        assert ([hit.line for hit in first.hits], first.truncated) == ([9_001, 18_002], True)
+    put(tmp_path / "log.txt", b"needle\n" * 600_000 + b"\0\n")
+    assert (await find(context, Request(Query("needle"), "log.txt", max_results=10**6))).skipped == {"binary": 1}
+    put(tmp_path / "log.txt", "x" * 9_000_000 + "needle\nneedle")  # without a line end, in parts
+    assert len((await find(context, Request(Query("needle"), "log.txt"))).hits) == 2
+    monkeypatch.setattr(file_search, "LARGEST_ALONE", 5_000_000)
+    output = await use(search_files, context, pattern="needle", path="log.txt")
+    assert output.for_model == "[no match for needle in 0 files]\n[not searched: 1 larger than 200 MB]"
+
+
+@pytest.mark.parametrize("is_outside", [True, False])
+async def test_kept_outputs_are_searched_in_their_folder(tmp_path: Path, is_outside: bool) -> None:
+    (tmp_path / "project").mkdir()
+    outputs = (tmp_path / "state" if is_outside else tmp_path / "project/.localllm") / "tool-output"
+    put(outputs / "run_command-0123456789abcdef.txt", "one\nneedle\n")
+    put(outputs / "stdin-0123456789abcdef.txt", "needle\n" * 300_000)
+    context = make_context(tmp_path / "project")
+    context = replace(
+        context, overflow_folder=outputs, root=ProjectRoot(context.root.path, outputs if is_outside else None)
+    )
+    output = await use(search_files, context, pattern="needle", path=".localllm/tool-output", max_results=2)
+    assert output.for_model.splitlines()[1:] == [
+        ".localllm/tool-output/run_command-0123456789abcdef.txt:2: needle",
+        ".localllm/tool-output/stdin-0123456789abcdef.txt:1: needle",
+    ]
+    assert "more than 2 matches in 2 files" in output.for_model
+
+
+async def test_no_outputs_are_kept_yet(tmp_path: Path) -> None:
+    output = await use(search_files, make_context(tmp_path), pattern="needle", path=".localllm/tool-output/")
+    assert output.for_model == "[no match for needle in 0 files]"
 
 
 async def test_what_cannot_be_opened_is_counted(tmp_path: Path) -> None:
