@@ -66,6 +66,12 @@ def telling_lines(text: str, most: int) -> str:
     return "\n".join(_in_order(chosen))
 
 
+def has_telling_lines(text: str) -> bool:
+    """Return whether there is a line that reports an error; it is read up to the first one only."""
+    lines = text.splitlines()
+    return next(chain(_faults(lines), _frames(lines)), None) is not None
+
+
 def telling_numbers(lines: Sequence[str], most: int) -> list[int]:
     """Return the indexes of at most `most` lines that report errors, with context, as `telling_lines` chooses them."""
     return sorted(islice(_by_relevance(lines), most))
@@ -96,13 +102,16 @@ def _faults(lines: Sequence[str]) -> Iterator[int]:
 
 
 def _suspects(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines near one that may report an error, with their indexes: in a long log, ten times as fast as the
+    """Yield the lines that may report an error, with their indexes: in a long log, ten times as fast as the
     expression."""
     for start in range(0, len(lines), _LINES_AT_ONCE):
         some = lines[start : start + _LINES_AT_ONCE]
         together = "\n".join(some).lower()
-        if any(part in together for part in _PARTS):
-            yield from enumerate(some, start)
+        if parts := [part for part in _PARTS if part in together]:
+            for number, line in enumerate(some, start):
+                lower = line.lower()
+                if any(part in lower for part in parts):
+                    yield number, line
 
 
 def _frames(lines: Sequence[str]) -> Iterator[int]:

@@ -17,7 +17,7 @@ from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.snapshots.change_log import Change
 from localllm.snapshots.file_state import ABSENT, is_repository, is_unkept
-from localllm.text.error_lines import telling_lines, without_shadow_bytes
+from localllm.text.error_lines import has_telling_lines, telling_lines, without_shadow_bytes
 from localllm.tools.context import ToolContext
 
 _MOST_CHANGED = 6  # changed files named to the model after a command
@@ -72,7 +72,7 @@ def _parts(text: str, limit: int, head: float, share: float) -> tuple[str, str, 
     The error lines take at most `share` of the limit."""
     first, last = _ends(text, limit, head)
     most = int(limit * share)
-    if not most or not telling_lines(text[len(first) : len(text) - len(last)], most):
+    if not most or not has_telling_lines(text[len(first) : len(text) - len(last)]):
         return first, "", last
     wider = telling_lines(text[len(first) : len(text) - len(last) + most], most)
     first, last = _ends(text, limit - len(wider), head)
