@@ -21,7 +21,6 @@ async def fitted(piped: str, client: LLMClient, tools: ToolSystem, emit: Emit) -
     most = int(_SHARE * client.context_window)
     if tokens <= most:
         return piped
-    shorter = await asyncio.to_thread(tools.beginning_and_end, text, "stdin", int(len(text) * most / tokens))
     emit(
         Notice(
             text=_(
@@ -32,4 +31,5 @@ async def fitted(piped: str, client: LLMClient, tools: ToolSystem, emit: Emit) -
             level="warning",
         )
     )
+    shorter = await asyncio.to_thread(tools.beginning_and_end, text, "stdin", int(len(text) * most / tokens))
     return f"{before}{begins}{shorter}{ends}{after}"

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _SECONDS_BEFORE_NOTICE = 2.0
-_MOST_PIPED = 20_000_000  # bytes; more than any model reads
+_MOST_PIPED = 100_000_000  # bytes; of what does not fit the window, the model searches the rest
 
 _OWN_MARK = r"<([\s/\u00ad\u200b-\u200f\u2060-\u2064\ufeff]{0,18}stdin(?![a-z0-9_-]))"
 """What a model may take for a mark of the frame: with blanks, attributes or invisible characters as well."""
@@ -57,8 +57,12 @@ def read_piped_input(stream: TextIO | None) -> str:
     """
     if stream is None or not is_piped(stream):
         return ""
-    text = re.sub(_OWN_MARK, r"‹\1", read_whole(stream).strip("\n"), flags=re.IGNORECASE)
-    return f"\n\n<stdin>\n{text}\n</stdin>" if text.strip() else ""
+    given, is_whole = _read(stream)
+    text = re.sub(_OWN_MARK, r"‹\1", given.strip("\n"), flags=re.IGNORECASE)
+    told = (
+        "" if is_whole else f"\n[Only the first {_MOST_PIPED // 1_000_000} MB were read; what followed is not known.]"
+    )
+    return f"\n\n<stdin>\n{text}\n</stdin>{told}" if text.strip() else ""
 
 
 def is_piped(stream: TextIO) -> bool:
@@ -70,7 +74,12 @@ def is_piped(stream: TextIO) -> bool:
 
 
 def read_whole(stream: TextIO) -> str:
-    """Read the piped text, at most 20 MB, with a notice if it has to be waited for. Raises ConfigurationError."""
+    """Read the piped text, at most 100 MB, with a notice if it has to be waited for. Raises ConfigurationError."""
+    return _read(stream)[0]
+
+
+def _read(stream: TextIO) -> tuple[str, bool]:
+    """Return what `read_whole` does, and whether that is all of it."""
     notice = threading.Timer(
         _SECONDS_BEFORE_NOTICE,
         lambda: print(  # noqa: T201
@@ -83,11 +92,12 @@ def read_whole(stream: TextIO) -> str:
         data = stream.buffer.read(_MOST_PIPED + 1)
     finally:
         notice.cancel()
-    if len(data) > _MOST_PIPED:
+    is_whole = len(data) <= _MOST_PIPED
+    if not is_whole:
         data = _beginning(data[:_MOST_PIPED])
         _end_writer(stream)
     try:
-        return decode(data).text
+        return decode(data).text, is_whole
     except NotTextError as error:
         raise ConfigurationError("input_not_text") from error
 

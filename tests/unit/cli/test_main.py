@@ -63,3 +63,15 @@ def test_piped_text_without_end_is_read_in_part(
     assert set(text.splitlines()) == {"こんにちは"}
     assert 990_000 < len(text.encode()) <= 1_000_000
     assert "Only the first 1 MB" in capsys.readouterr().err
+
+
+def test_the_model_is_told_that_piped_text_was_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localllm.cli.main._MOST_PIPED", 2_000_000)
+    for lines, told in ((250_000, ""), (250_001, "\n[Only the first 2 MB were read; what followed is not known.]")):
+        (tmp_path / "log").write_text("1234567\n" * lines)
+        with (tmp_path / "log").open() as stream:
+            piped = read_piped_input(stream)
+        assert piped.endswith(f"\n1234567\n</stdin>{told}")
+        assert piped.count("1234567") == 250_000
