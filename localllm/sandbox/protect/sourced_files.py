@@ -117,7 +117,10 @@ def _of_mise(text: str) -> Iterator[str]:
     by_alias = {name: one for one in of_settings.values() for name in _strings(_items(one).get("alias"))}
     for name in tasks:  # which grows meanwhile
         yield from _of_hook(of_settings.get(name) or by_alias.get(name), tasks)
-    yield from (file for name in tasks for file in _files_of_task(name))
+    included = [one.rstrip("/") for one in _strings(_items(said.get("task_config")).get("includes"))]
+    folders = [one for one in included if not one.endswith(".toml")]
+    yield from (one for one in included if tasks and one not in folders)
+    yield from (file for name in tasks for file in _files_of_task(name, folders))
 
 
 def _of_hook(value: object, tasks: list[str]) -> Iterator[str]:
@@ -138,8 +141,8 @@ def _of_hook(value: object, tasks: list[str]) -> Iterator[str]:
             return
 
 
-def _files_of_task(name: str) -> Iterator[str]:
-    for folder in ("mise-tasks", ".mise-tasks", "mise/tasks"):
+def _files_of_task(name: str, included: list[str]) -> Iterator[str]:
+    for folder in (*included, "mise-tasks", ".mise-tasks", "mise/tasks"):
         file = f"{folder}/{name.replace(':', '/')}"
         yield from (file, f"{file}.*")
 

@@ -13,6 +13,8 @@ from localllm.sandbox.protect.sourced_files import sourced_by
 
 MISE_RUNS = {"bash", "tools/cd", "sh", "go", "exec", "./run"}
 
+IN_DEV = {f"dev/t/{name}{suffix}" for name in ("run", "x/y") for suffix in ("", ".*")}
+
 
 def files_of_tasks(*names: str) -> set[str]:
     folders = ("mise-tasks", ".mise-tasks", "mise/tasks")
@@ -89,6 +91,12 @@ def files_of_tasks(*names: str) -> set[str]:
             "[hooks]\ncd = { run = 'true && mise z' }\n[tasks.long]\nalias = 'z'\nrun = './t.sh'",
             {"true", "./t.sh", *files_of_tasks("z")},
         ),
+        (
+            "mise.toml",
+            "[hooks]\nenter = 'mise run x:y'\n[task_config]\nincludes = ['tasks.toml', '{{config_root}}/dev/t/']",
+            {"mise", "tasks.toml", *IN_DEV, *files_of_tasks("run", "x/y")},
+        ),
+        ("mise.toml", "[task_config]\nincludes = ['tasks.toml', 'dev/t']", set[str]()),
     ],
 )
 def test_what_is_read(path: str, content: str, read: set[str]) -> None:
