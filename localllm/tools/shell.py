@@ -4,6 +4,8 @@ import asyncio
 import re
 import signal
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -45,7 +47,6 @@ _TOO_MUCH = Phrase(
     "[There is too much here to check for git settings, editor tasks and the like. Tell the "
     "user before they open or use what the command made.]"
 )
-
 
 _FIRST_LOOK = 1.0  # seconds: most failures occur by then, and servers have printed their address
 _END = 5.0  # maximum seconds for stopping
@@ -145,6 +146,8 @@ _DENIED = late_pattern(
 )
 """Messages of programs about what the sandbox has denied."""
 
+_NOT_EXECUTABLE = late_pattern(r"^\S{0,99}sh: (?:line \d+: |\d+: )?(\S{1,999}): Permission denied$", re.MULTILINE)
+
 _INSTALLS = late_pattern(
     r"\b(?:npm|pnpm|yarn|bun|pip3?|pipx|uv|poetry|conda|mamba|gem|bundle|composer|cargo|go|apt|apt-get|apk|dnf|brew)\b"
     r"[^\n;|&]*\b(?:install|i|ci|add|get|download|update|upgrade|sync|fetch|mod|create|init|require)\b"
@@ -234,12 +237,14 @@ async def run_command(
         context.emit(Notice(text=text, level="warning"))
     if result.reopened:
         context.emit(Notice(text=reopened_notice(result.reopened), level="warning"))
+    script = await asyncio.to_thread(_not_executable, cwd, context.root.path.resolve(), result)
     remarks = [
+        *([f"[{script} is not executable: name its interpreter, or run chmod +x {script} first.]"] if script else []),
         *_how_it_went(command, folder, failed, result),
         *_lost(command, result),
         *([f"[{taken.phrase.english} Resolve these, and add the files again.]"] if taken else []),
         *(f"[{remark.english} Tell the user.]" for remark in told),
-        *(remark.english for remark in remarks_on(result, command)),
+        *(remark.english for remark in remarks_on(result, command, explained=bool(script))),
     ]
     return ToolOutput(
         payload=payload,
@@ -320,6 +325,17 @@ def _failed_parts(parts: Sequence[str], result: "CommandResult") -> list[tuple[s
         if status not in (0, _SIGPIPE) and not (status == 1 and names & _ANSWER_NO):
             found.append((_in_brief(parts[at]), status, next(iter(parts[at + 1].split(None, 1)), "")))
     return found
+
+
+def _not_executable(cwd: Path, root: Path, result: "CommandResult") -> str:
+    """Return the script of the project that could not be run because nobody may execute it; "" if there is none."""
+    for path in _NOT_EXECUTABLE.findall(f"{result.stderr}\n{result.stdout}"):
+        file = (cwd / path).resolve()
+        with suppress(OSError):
+            if file.is_relative_to(root) and file.is_file() and not file.stat().st_mode & 0o111:
+                with file.open("rb") as script:
+                    return path if script.read(2) == b"#!" else ""
+    return ""
 
 
 def _in_brief(text: str) -> str:
@@ -410,8 +426,8 @@ def _remarks_on_reverted(paths: tuple[str, ...]) -> list[Phrase]:
     ]
 
 
-def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
-    """Return remarks for model or user besides the output."""
+def remarks_on(result: "CommandResult", command: str = "", *, explained: bool = False) -> list[Phrase]:
+    """Return remarks for model or user besides the output. `explained`: why something was denied is known."""
     remarks: list[Phrase] = []
     if result.reverted:
         remarks += _remarks_on_reverted(result.reverted)
@@ -437,6 +453,7 @@ def remarks_on(result: "CommandResult", command: str = "") -> list[Phrase]:
             )
         )
     output = f"{result.stderr}\n{result.stdout}" if result.return_code else result.stderr
+    output = _NOT_EXECUTABLE.sub("", output) if explained else output
     is_denied = _DENIED.search(output) or (result.timed_out and _INSTALLS.search(command[:_BEGINNING]))
     if result.level != "none" and is_denied:
         remarks.append(

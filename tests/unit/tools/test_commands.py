@@ -203,6 +203,18 @@ async def test_only_refusals_are_explained(tmp_path: Path, result: dict[str, Any
     assert ("[Sandbox:" in await report(tmp_path, **result)) == explained
 
 
+async def test_a_script_that_nobody_may_execute_is_no_matter_of_the_sandbox(tmp_path: Path) -> None:
+    denied = {"stderr": "/bin/bash: line 1: ./a.sh: Permission denied", "return_code": 126}
+    assert "[Sandbox:" in await report(tmp_path, **denied)
+    (tmp_path / "a.sh").write_text("#!/bin/sh\n")
+    said = await report(tmp_path, **denied)
+    assert "[./a.sh is not executable: name its interpreter, or run chmod +x ./a.sh first.]" in said
+    assert "[Sandbox:" not in said
+    assert "[Sandbox:" in await report(tmp_path, **denied | {"stdout": "cp: /etc/x: Permission denied"})
+    (tmp_path / "a.sh").chmod(0o755)
+    assert "[Sandbox:" in await report(tmp_path, **denied)
+
+
 # --- what is asked for
 
 
