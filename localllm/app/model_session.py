@@ -38,6 +38,8 @@ class Answerer:
         self.llm_client: LLMClient = make_client(settings, root, environ)
         self._selection = Selection(self.llm_client, settings, root, environ)
         self._introduced: Provider | None = None
+        self._is_another = False
+        """Whether the server was restarted with another model or window, which the user is still to be told."""
         self._told_unlisted = ""
         self._keys = environ
 
@@ -69,8 +71,10 @@ class Answerer:
         return warn(self.llm_client, self.servers, sought=self._selection.automatic, keys=found_keys(self._keys))
 
     async def ready(self) -> None:
-        """Wait until the model is selected. Raises LLMConnectionError if there is none."""
+        """Wait until the model is selected, and look whether its server was restarted with another. Raises
+        LLMConnectionError if there is none."""
         await self._selection.ready()
+        self._is_another = await self.llm_client.look_again() or self._is_another
 
     @property
     def connecting(self) -> bool:
@@ -119,8 +123,8 @@ class Answerer:
         """Return notices of a model other than introduced, and of what the answer has to wait for."""
         provider = self.llm_client.provider
         news: list[Notice] = []
-        if self._introduced not in (None, provider):
-            self._introduced = provider
+        if self._is_another or self._introduced not in (None, provider):
+            self._introduced, self._is_another = provider, False
             news.append(Notice(text=_("Answering from now on: {who}", who=describe(self.llm_client, self.server))))
         if unlisted := self._unlisted():
             news.append(Notice(text=unlisted, level="warning"))

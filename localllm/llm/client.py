@@ -20,7 +20,7 @@ from localllm.llm.messages import (
     ToolSpec,
 )
 from localllm.llm.overflow import overflow_of
-from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, Provider, TextChunk
+from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, OneModel, Provider, TextChunk
 from localllm.llm.retry import (
     ASKED_ONCE_MORE,
     LONGEST_WAIT,
@@ -49,6 +49,7 @@ UNANSWERED = frozenset({"llm_empty", "llm_only_thought", "llm_thinking_cut"})
 """Error keys of answers with neither text nor a tool call: faults of the model, not of the server."""
 
 _SECONDS_TO_DESCRIBE = 5.0
+_SECONDS_TO_LOOK = 1.0
 
 _LONGEST_PAUSE = 8.0
 """Maximum delay in seconds before an interrupted answer is requested again."""
@@ -116,7 +117,7 @@ class LLMClient:
         self.model = model
         self.is_model_chosen = bool(model)
         """Whether the user has named the model: then none takes its place."""
-        self.info = ModelInfo(model)
+        self.info: ModelInfo = ModelInfo(model)
         self._described = ""
         self._has_answered = False
         self._failed_to_describe = False
@@ -196,6 +197,27 @@ class LLMClient:
             return await self.resolve_model()
         except LLMConnectionError:
             return ""  # the error that the model is missing says more
+
+    async def look_again(self) -> bool:
+        """Describe the model anew if its server has only one and may have been restarted: with another model, which
+        takes the place of one that the user has not chosen, or with another window. Return whether anything differs. A
+        server that does not answer at once is left to the next request."""
+        provider = self.provider
+        has_one = isinstance(provider, OneModel) and provider.has_one_model
+        if not (has_one and self._has_answered and self._described == self.model and self.answering is self):
+            return False
+        try:
+            async with asyncio.timeout(_SECONDS_TO_LOOK):
+                listed = await self.provider.list_models()
+                name = listed[0].id if len(listed) == 1 and not self.is_model_chosen else self.model
+                info = await self.provider.describe(name, listed)
+        except (LLMConnectionError, TimeoutError):
+            return False
+        if info == self.info or not listed:
+            return False
+        await self.use(self.provider, name)
+        self.info, self._described = info, name
+        return True
 
     async def get_ready(self) -> None:
         """Resolve and describe the model ahead of the next request, which then need not.

@@ -265,6 +265,9 @@ those in `llm.fallback_providers` are asked instead.
 If a server comes back with another model and you have named none (neither `llm.model`, `--model` nor `/model`), its
 only model answers from then on, which a line says with the new window. If it offers several, the request returns to the
 prompt of the chat, to be sent again after `/model NAME`.
+
+A server such as llama.cpp's answers with its only model under any name. So in a chat such a server is asked for its
+model and window before each of your requests: another one, or the same with another window, is noticed in the same way.
 """
 
 

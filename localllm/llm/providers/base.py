@@ -127,6 +127,16 @@ class Preparing(Protocol):
 
 
 @runtime_checkable
+class OneModel(Protocol):
+    """A provider whose server may answer with its only model under any name: after a restart, that may be another."""
+
+    @property
+    def has_one_model(self) -> bool:
+        """Whether the server listed one model last."""
+        ...
+
+
+@runtime_checkable
 class Slots(Protocol):
     """A provider whose server can cache the prompts of several conversations, each in its own slot."""
 

@@ -218,6 +218,7 @@ class OpenAICompatible(EmbeddingProvider):
         self._sight = Sight()
         self._is_llama_cpp = self._fills_templates = False
         self._slots = 0
+        self.has_one_model = False
         self.constrains = self.constrains or self.address.startswith("https://api.openai.com/")
 
     def prepare(self, request: CompletionRequest, *, refused: frozenset[str] = frozenset()) -> HttpRequest:
@@ -329,6 +330,7 @@ class OpenAICompatible(EmbeddingProvider):
         self._fills_templates = any(entry.owned_by in _CONSTRAINING for entry in entries)
         self.constrains = self.constrains or self._fills_templates
         self._is_llama_cpp = any(entry.is_llama_cpp for entry in entries)
+        self.has_one_model = len(entries) == 1
         return entries
 
     def _parser(self) -> AnswerParser:
