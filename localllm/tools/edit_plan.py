@@ -20,6 +20,7 @@ from localllm.text.decoding import encode, split_lines
 from localllm.text.diffing import line_differences
 from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find, without_numbers
 from localllm.text.merging import TooMuchTextError, indent_unit, merge
+from localllm.text.nearest_passage import closest_passage
 from localllm.text.nearest_region import Region, closest_regions, similarity
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement
@@ -192,7 +193,10 @@ def _rest(old: str, new: str) -> set[str]:
 
 def _closest(text: str, old: str, regions: Sequence[Region]) -> str | Phrase:
     if not regions:
-        return Phrase("Nothing in the file is similar to it.")
+        within = closest_passage(text, old)
+        if within is None:
+            return Phrase("Nothing in the file is similar to it.")
+        return f"The closest text is within line {within.line}. It reads:\n{within.text}\n"
     lines = text.split("\n")
     region, *others = regions
     whole = lines[region.start - 1 : region.end]

@@ -192,6 +192,12 @@ async def test_nothing_close_is_said(tmp_path: Path) -> None:
     assert "Nothing in the file is similar to it" in str(error)
 
 
+async def test_the_part_of_a_long_line_that_was_meant_is_shown(tmp_path: Path) -> None:
+    put(tmp_path / "a.md", "# 仕様\n\n失敗した場合は担当者（営業二課）へメールで知らせ、再実行は手動で行います。\n" * 2)
+    error = await missed(tmp_path, file_path="a.md", old_string="担当者（営業一課）へメール", new_string="x")
+    assert "The closest text is within line 3. It reads:\n担当者（営業二課）へメール\nCopy the" in str(error)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
