@@ -364,8 +364,7 @@ class ProtectedFiles:
         if most is None:
             late = self._look_late(reach, harmful, is_ours=within is None, is_held=is_held)
             undone, after = undone.with_more(undo(late, late)), after | late
-            if within is None:
-                self._tried(lambda: self._index_files.forget_forged_times(reach, is_held=is_held))
+            self._tried(lambda: self._index_files.forget_forged_times(reach, is_held=is_held))
         if undone.error:
             raise undone.error
         if self._failed:

@@ -5,6 +5,7 @@ import mmap
 import os
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -91,6 +92,25 @@ def test_a_changed_file_shows(root: Path, files: ProtectedFiles, name: str, is_e
     git(root, "commit", "-qam", "two")
     assert status(root) == []
     git(root, "fsck", "--strict")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from localllm.sandbox.protect.revert import ProtectedFiles
+ProtectedFiles(Path(sys.argv[1]), Path(sys.argv[2]), coarse=0).begin()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_changed_file_shows_after_a_kill(root: Path, tmp_path: Path) -> None:
+    project, quarantine = tmp_path.resolve() / "project", tmp_path / "quarantine"
+    assert subprocess.run([sys.executable, "-c", KILLED, project, quarantine], check=False).returncode == -9
+    (root / "README").write_text("new\n")
+    forge(root, "README")
+    assert status(root) == []
+    ProtectedFiles(project, quarantine, coarse=0).recover()
+    assert status(root) == [" M README"]
 
 
 def begin_of_a_second() -> int:
