@@ -129,6 +129,13 @@ TRIES = {
         assert not _CALL.findall("_" * 400_000)
         assert _CALL.findall("os.system (x) + f(g(1))") == ["os.system", "f", "g"]
     """,
+    "what direnv and mise source": """
+        from localllm.sandbox.protect.sourced_files import sourced_by
+        for unit in (b"a/", b"../", b"a.", b".env.", b"-"):
+            assert not list(sourced_by(".envrc", unit * 100_000))
+        text = b"x $PWD/.env /a/b/.env.c $(pwd)/.env a//.env ~/.env d/.env~"
+        assert list(sourced_by(".envrc", text)) == ["PWD/.env", "a/b/.env.c", ".env", "d/.env"]
+    """,
     "recipes": """
         from localllm.project.manifests.recipes import _JUST_RECIPE
         assert not _JUST_RECIPE.search("a" + " " * 400_000)

@@ -20,7 +20,7 @@ _SOURCING = late_pattern(
     r"(?:(?=$|[;&|)])|[ \t]+)(?:--[ \t]+)?"
 )
 _COMMENT = late_pattern(r"(?m)^[ \t]*#.*$")
-_MENTIONED = late_pattern(r"(?<![\w.-])(?:[\w.-]+/)*\.env(?:\.[\w-]+)*(?![\w.-])")
+_MENTIONED = late_pattern(r"(?<![\w.-])(?<![\w.-]/)(?:[\w.-]+/)*\.env(?:\.[\w-]+)*(?![\w.-])")
 _TOP = late_pattern(r"^(?:\$\{?\w+(?:\[\w*\])?\}?|\$\([^()]*\)|`[^`]*`|~\+?|\{\{[^{}]*\}\})/")
 """What stands for the folder: `$PWD/`, `$(pwd)/`, `{{config_root}}/`."""
 
