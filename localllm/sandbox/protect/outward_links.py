@@ -1,7 +1,9 @@
-"""Find the symlinks that a command leaves in a project and that lead to a place of the home which it cannot see.
+"""Find the symlinks that a command leaves in a project and that lead to a place of the home which it cannot see, or
+into the data of a repository.
 
-They are of no use to the command. The user's own tools would write to where they lead, or empty it: `npm ci` where
-`node_modules` has become such a link.
+The first are of no use to the command. The user's own tools would write to where they lead, or empty it: `npm ci` where
+`node_modules` has become such a link. By the others a folder is opened or entered of which nothing has looked at what
+programs trust in it: in a repository's data only git's own names are looked for.
 """
 
 import os
@@ -10,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from localllm.base.folded_names import folded
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
 from localllm.sandbox.symlinks import Allowance, TooManyNamesError, follow
@@ -18,12 +21,13 @@ _MOST = 20_000  # links that are remembered
 _MOST_NEW = 200_000  # links that are judged after a command
 _MOST_NAMES = 200_000  # names of the paths that are followed at a time, some 2 s
 _OF_PROCESS = "/proc/"  # `/proc/self/cwd` leads elsewhere for each program
+_DATA = ".git"
 _UNKNOWN = "?"
 """What a link stands for that has not been followed."""
 
 
 class _Link(NamedTuple):
-    """A link, what it stands for ("": something in the project), and the links on the way there."""
+    """A link, what it stands for ("": something in the project that may be), and the links on the way there."""
 
     entry: Entry
     real: str
@@ -80,7 +84,8 @@ class OutwardLinks:
         return {path: link.entry for path, link in found.items() if taken.isdisjoint(link.by)}
 
     def _is_harmful(self, path: str, real: str) -> bool:
-        if real != _UNKNOWN and real != _OF_PROCESS and not self._is_hidden(real):
+        is_inside = real.startswith(f"{self._root}/")
+        if not (is_inside or real in (_UNKNOWN, _OF_PROCESS) or self._is_hidden(real)):
             return False
         folder = os.path.dirname(f"{self._root}/{path}")  # noqa: PTH120 - strings
         try:
@@ -111,12 +116,21 @@ class OutwardLinks:
         folder = os.path.dirname(f"{inside}{path}")  # noqa: PTH120 - strings
         place = os.path.normpath(os.path.join(folder, target))  # noqa: PTH118 - strings
         if f"{place}/".startswith(inside) and not _turns_back(target) and not self._has_link(place[len(inside) :]):
-            return "", ()
+            return (place if self._is_in_data(place) else ""), ()
         *links, real = follow(f"{inside}{path}", self._allowance)
-        if f"{real}/".startswith(inside):
+        if f"{real}/".startswith(inside) and not self._is_in_data(real):
             return "", ()
         by = tuple(link[len(inside) :] for link in links[1:] if link.startswith(inside))
         return (_OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real), by
+
+    def _is_in_data(self, real: str) -> bool:
+        """Return whether this lies in the data of a repository, and is no file that git-annex keeps there, to which a
+        link stands in the tree."""
+        folders = folded(real[len(f"{self._root}/") :]).split("/")[:-1]
+        if _DATA not in folders:
+            return False
+        is_of_annex = folders[folders.index(_DATA) + 1 :][:2] == ["annex", "objects"]
+        return not is_of_annex or os.path.isdir(real)  # noqa: PTH112 - strings
 
     def _has_link(self, path: str) -> bool:
         """Return whether there is a link at the path or on the way to it: in a package folder it may be a new one."""

@@ -383,6 +383,7 @@ def matters(path: str) -> bool:
     if worktree and "/modules/" not in its_data:
         return its_data.endswith(("/commondir", "/config.worktree", "/gitdir")) or is_unfinished_work(lower)
     _, inside, rest = lower.partition("/modules/" if worktree else "/.git/modules/")
+    rest = f"/{rest}"
     is_whole = "/hooks/" in rest or "/refs/replace/" in rest
     return not inside or is_whole or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
 

@@ -266,6 +266,8 @@ class _Search:
             self.reach.repositories.add(folder)
         if name == ".git" and is_folder:
             self._search_for(path, self._list(path), IN_GIT)
+            if entry.name != ".git":  # to git a folder like any other, where the file system tells the two apart
+                inside.append(path)
         elif (
             name == ".git"
             or name in WHOLE
@@ -312,7 +314,8 @@ class _Search:
         leaves = [] if pending else [path]
         for folder in pending:  # not recursive: folders may be nested deeper than calls can
             if folder.count("/") > path.count("/") + _DEEPEST:
-                continue  # nothing looks for names there, and listing takes longer the longer the path is
+                self.leaves.append(folder)  # goes as a whole if it is new: listing takes longer the longer the path is
+                continue
             for inner in self._list(folder):
                 deeper = joined(folder, inner.name)
                 (pending if inner.is_dir(follow_symlinks=False) else leaves).append(deeper)

@@ -13,6 +13,7 @@ import msgspec
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.files import real_path
+from localllm.base.folded_names import folded
 from localllm.base.regular_files import NO_LINK, READ, opened
 from localllm.sandbox.git_config import Setting, expanded, parse
 from localllm.sandbox.protect.git_files import alternates_in, has_head, is_repository, led_to, said_in
@@ -22,6 +23,7 @@ _MOST_WHOLE = 1 << 22  # bytes of a config file or a list of alternates
 MOST_FOLDERS = 20_000
 """In the data of one repository. A folder costs some microseconds."""
 _MOST_ALTERNATES = 50
+_OF_MODULE, _NOWHERE = "modules", "?"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -186,12 +188,24 @@ def linked_data(root: Path, git: Path) -> Path | None:
     if data.parent.name == "worktrees":
         common = data.parents[1]
         is_known = find_plain(root, data / said_in(data / "commondir")) == common and linked_git(data) == git
-        return data if is_known and _has_data(common) else None
-    owner = next((folder for folder in data.parents if folder.name == ".git"), None)
+        return data if is_known and _has_data(common) and _place_in_git(root, common) != _NOWHERE else None
     named = [one.value for one in _settings(data / "config") if (one.section, one.name) == ("core", "worktree")]
-    is_module = owner is not None and "modules" in data.relative_to(owner).parts and len(named) == 1
+    is_module = _place_in_git(root, data) == _OF_MODULE and len(named) == 1
     is_module &= not os.path.lexists(data / "commondir")
     return data if is_module and find_plain(root, data / named[0]) == git.parent else None
+
+
+def _place_in_git(root: Path, data: Path) -> str:
+    """Return where a folder of the project `root` is: where git keeps the data of submodules, nowhere in a `.git`, or
+    elsewhere in one, where nothing looks for the settings and hooks of a repository."""
+    parts = data.relative_to(root).parts
+    first = next((at for at, part in enumerate(parts) if folded(part) == ".git"), len(parts))
+    if first >= len(parts) - 1:
+        return ""
+    inside = parts[first + 1 :]
+    inside = inside[2:] if inside[0] == "worktrees" else inside
+    is_of_module = len(inside) > 1 and inside[0] == "modules" and is_repository(Path(root, *parts[: first + 1]))
+    return _OF_MODULE if is_of_module else _NOWHERE
 
 
 def _has_data(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from localllm.base.folded_names import folded
 from localllm.sandbox.protect.folder_listings import FolderListings
+from localllm.sandbox.protect.protected_paths import IN_OTHERS, WHOLE
 
 _FULL = re.compile(
     r"objects|refs|logs|reftable|hooks|NOTES_MERGE_WORKTREE|lfs/(?:objects|tmp|incomplete|cache|logs)"
@@ -36,6 +37,8 @@ _FILES = re.compile(
 commit applies the stash it names, whatever is in it. No `postimage` of a conflict: the next merge with that conflict
 writes it to the file, whichever that is."""
 _RESOLUTIONS = "MERGE_RR"
+_OBJECTS = "objects"
+_TRUSTED = WHOLE | {".git", *IN_OTHERS}
 _OF_ANNEX = "/annex/objects"  # large: up to three folders for each file; git-annex writes there, git never reads it
 _MOST_OF_LFS = 2_000  # folders; each object may have its own, and each costs some microseconds
 _SECONDS = 3.0  # for folders with many subfolders
@@ -88,7 +91,8 @@ class RepositoryKinds:
         for folder, top in chain(pending, large):
             inside = folder[len(top.folder) + 1 :]
             if not top.is_of_git or _FULL.fullmatch(inside):
-                looked += self._look_everywhere(folder, found, most - looked, if_closed, inside)
+                is_told = _is_told_in_git if top.is_of_git else _is_told
+                looked += self._look_everywhere(folder, found, most - looked, if_closed, inside, is_told)
             else:
                 looked += 1
                 entries = self._of_others.of(folder, if_closed)
@@ -112,16 +116,22 @@ class RepositoryKinds:
         return found
 
     def _look_everywhere(
-        self, top: str, found: Found, most: int, if_closed: Callable[[str], object], inside: str
+        self,
+        top: str,
+        found: Found,
+        most: int,
+        if_closed: Callable[[str], object],
+        inside: str,
+        is_told: Callable[[os.DirEntry[str]], bool],
     ) -> int:
-        """Search a folder and everything below it for symlinks and the like; return how many folders there are, at
-        least."""
+        """Search a folder and everything below it for what `is_told`; return how many folders there are, at least."""
         deadline = time.monotonic() + _SECONDS
         bound = min(most, _MOST_OF_LFS) if inside == "lfs/objects" else most
-        folders, is_complete = self._of_full.search(top, _is_told, deadline, if_closed, max(bound, 1))
+        folders, is_complete = self._of_full.search(top, is_told, deadline, if_closed, max(bound, 1))
         for folder in folders:
-            for entry in filter(_is_told, self._of_full.of(folder)):
-                (found.objects if entry.is_dir(follow_symlinks=False) else found.strange).append(entry)
+            for entry in filter(is_told, self._of_full.of(folder)):
+                is_objects = entry.is_dir(follow_symlinks=False) and folded(entry.name) == _OBJECTS
+                (found.objects if is_objects else found.strange).append(entry)
         return self._of_full.size_of(top) if is_complete or bound < most else most + 1
 
 
@@ -159,8 +169,14 @@ def _is_empty(path: str) -> bool:
 def _is_told(entry: os.DirEntry[str]) -> bool:
     """Return whether the entry is neither a file nor a folder, or is the object folder of another repository."""
     if entry.is_dir(follow_symlinks=False):
-        return folded(entry.name) == "objects"
+        return folded(entry.name) == _OBJECTS
     return not entry.is_file(follow_symlinks=False) and not _is_lock(entry)
+
+
+def _is_told_in_git(entry: os.DirEntry[str]) -> bool:
+    """Return whether the entry is told, or has a name that something trusts and git has nowhere in its data: there
+    nothing looks for such names."""
+    return _is_told(entry) or (entry.name.startswith(".") and folded(entry.name) in _TRUSTED)
 
 
 def _is_lock(entry: os.DirEntry[str]) -> bool:
@@ -177,4 +193,4 @@ def _always(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_odd_or_folder(entry: os.DirEntry[str]) -> bool:
-    return not entry.is_file(follow_symlinks=False)
+    return not entry.is_file(follow_symlinks=False) or entry.name.startswith(".")
