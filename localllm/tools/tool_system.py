@@ -96,7 +96,7 @@ class ToolSystem:
     def _translator(self) -> "Translator":
         from localllm.tools.foreign_calls import Translator  # not needed before the first call
 
-        return Translator(self._tools, self.readable_text)
+        return Translator(self._tools, self._text_for_call)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """Return the tools offered to the model, sorted by name."""
@@ -130,6 +130,13 @@ class ToolSystem:
             return load(self._context.root, file_path).text if verdict.decision == "allow" else None
         except (LocalLLMError, KeyError):
             return None
+
+    def _text_for_call(self, file_path: str) -> str | None:
+        """Return the text of a file for a call that repeats some of it."""
+        text = self.readable_text(file_path)
+        if text and self._pages.are_shown("read_file", {"file_path": self._context.root.relative(file_path)}, text):
+            self.taint()
+        return text
 
     def is_denied(self, name: str) -> bool:
         """Return whether the rules deny the tool, whatever its arguments."""
