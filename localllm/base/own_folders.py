@@ -38,9 +38,9 @@ def reopen(folders: Iterable[Path], *, deep: bool = False, files: int = _FILE, b
     """Give the user back the access that the mode of their own files and folders denies them; return their paths.
 
     Looked at are the folders above each of `folders` (which the user must be able to enter), itself, what is in it, and
-    in the collections there; with `deep`, all below it. `files`: the permissions that a file needs. What belongs to
-    somebody else stays, and so does what is in `but`, and everything on other systems than Linux, where no sandbox lets
-    a command change these modes.
+    in the collections there; with `deep`, all below it. `files`: the permissions that a file right in it needs. What
+    belongs to somebody else stays, and so does what is in `but`, and everything on other systems than Linux, where no
+    sandbox lets a command change these modes.
     """
     if sys.platform != "linux":
         return []
@@ -150,7 +150,7 @@ def _looked_at_below(top: str, files: int, *, deep: bool) -> Iterator[tuple[str,
                 with suppress(OSError):
                     mode = entry.stat(follow_symlinks=False).st_mode
                     is_folder = stat.S_ISDIR(mode)
-                    needed = stat.S_IRWXU if is_folder else files
+                    needed = stat.S_IRWXU if is_folder else files if folder == top else _FILE
                     if mode & needed != needed:
                         yield entry.path, needed, False
                     goes_on = deep or folder != top or entry.name == COLLECTIONS

@@ -75,7 +75,7 @@ def test_what_a_command_closes_of_collections_is_opened_again(tmp_path: Path) ->
         for closed in (shard, shard.parents[1], report):
             closed.chmod(0o000)
         assert reopener.reopen() == [str(shard.parents[1]), str(shard)]
-        assert (mode(theirs), mode(report)) == (0o000, 0o000)
+        assert (mode(shard), mode(theirs), mode(report)) == (0o600, 0o000, 0o000)
 
 
 def test_what_was_closed_before_the_commands_stays_closed(tmp_path: Path) -> None:
