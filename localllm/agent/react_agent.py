@@ -15,7 +15,7 @@ from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
-from localllm.agent.request_phrases import forbids_change
+from localllm.agent.request_phrases import banned_files, forbids_change, is_agreement
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
@@ -256,8 +256,9 @@ class ReActAgent:
         self._policies.begin()
         # What was pasted may stand in several places.
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
-        is_read_only = forbids_change(query)
-        self.tool_system.begin_turn(typed, beside=before + behind + piped, is_read_only=is_read_only)
+        is_read_only, banned = forbids_change(query), None if is_agreement(query) else banned_files(query)
+        beside = before + behind + piped
+        self.tool_system.begin_turn(typed, beside=beside, is_read_only=is_read_only, banned=banned)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add the user's message to the conversation, even if reading its files is interrupted."""

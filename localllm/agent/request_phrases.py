@@ -216,6 +216,21 @@ def forbids_change(request: str) -> bool:
     )
 
 
+_LEFT_WORDS = (
+    *(*_BAN_WORDS, "leave", "leaving", "keep", "untouched", "unchanged", "alone", "not be", "itself", " not "),
+    *("触", "さわ", "いじ", "変え", "書き換え", "手を", "そのまま"),
+)
+
+
+def banned_files(request: str) -> list[str]:
+    """Return the files, and the folders with their `/`, that it orders to leave as they are."""
+    if not has_any(ends_of(request), _LEFT_WORDS) or ("." not in request and "/" not in request):
+        return []
+    from localllm.agent import banned_files as files  # few requests name one
+
+    return files.banned_files(request)
+
+
 # Edits of code or files, not of a text in the answer.
 
 _EDITS = frozenset(

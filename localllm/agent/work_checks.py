@@ -23,6 +23,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.safety.paths import shown
 from localllm.text.sanitising import shorten
+from localllm.tools.call_judge import is_among
 from localllm.tools.tool_system import ToolSystem
 
 _INLINE = late_pattern(r" -[ce] |<<")
@@ -111,6 +112,7 @@ class WorkChecks:
     def _of_ban(self, state: RunState) -> Iterator[Finding]:
         """Yield the files that were changed though the request forbids changes, and nobody was asked."""
         facts = self._facts
+        yield from self._of_banned_files(state)
         paths = [path for path in facts.changed if path in facts.edited or is_code(path)]
         if not paths or self._tools.is_attended or not request_phrases.forbids_change(state.query):
             return
@@ -121,6 +123,18 @@ class WorkChecks:
             listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))
             reason = Phrase("{paths} changed, though the request forbids changes", paths=listed)
             yield Finding("banned", reason, contradicts=True, params={"paths": listed})
+
+    def _of_banned_files(self, state: RunState) -> Iterator[Finding]:
+        """Yield the files that the request orders to leave as they are, and that are not: a person was asked before the
+        tools for files changed them."""
+        if not self._facts.changed or not (banned := request_phrases.banned_files(state.goal)):
+            return
+        changed = [path for path in self._tools.changes.changed_since(self._position) if is_among(path, banned)]
+        asked = self._facts.edited if self._tools.is_attended else ()
+        if paths := [path for path in changed if path not in asked]:
+            listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))
+            reason = Phrase("{paths} changed, though the request forbids it", paths=listed)
+            yield Finding("banned_file", reason, contradicts=True, params={"paths": listed})
 
     def _of_left_edit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that an edit failed and was not made good before another file was edited. One of a file that does not

@@ -17,11 +17,12 @@ _WHY = {
     "address": N_("Neither you nor a search has given this address; what it contains is sent there."),
     "instruction": N_("Assistants follow the instructions in this file."),
     "unwanted": N_("You asked that nothing be changed."),
+    "banned": N_("You asked that this file be left as it is."),
     "example_matched": N_("matches what it must not match"),
     "example_missed": N_("does not match its example"),
 }
 
-NEEDS_PERSON = frozenset({"address", "unwanted"})
+NEEDS_PERSON = frozenset({"address", "unwanted", "banned"})
 """Reasons to ask that only a person can dispel."""
 
 
@@ -80,8 +81,8 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
         return SafetyViolationError("denied_by_user", name=request.tool, feedback=said)
     if request.risk == "dangerous":
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=_reason(verdict))
-    if verdict.why == "unwanted":
-        return SafetyViolationError("denied_unwanted", name=request.tool)
+    if verdict.why in ("unwanted", "banned"):
+        return SafetyViolationError(f"denied_{verdict.why}", name=request.tool)
     if request.needs_person:
         return SafetyViolationError("denied_address", name=request.tool, site=request.scope)
     key = "denied_unattended_command" if request.tool == COMMAND_TOOL else "denied_unattended"

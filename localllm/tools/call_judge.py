@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -34,11 +35,12 @@ class CallJudge:
     `tainted`: untrusted text, as from the web, is in the conversation; then calls that could send data away need
     confirmation. `said`: what the user has typed so far. `has_downloaded`: commands may have added text of other
     machines; that is untrusted, too, but commands need no confirmation for it, as they reach listed hosts only.
-    `is_read_only`: in this turn, the user wants no file changed.
+    `is_read_only`: in this turn, the user wants no file changed. `banned`: these are to be left as they are.
     """
 
     def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
         self.tainted = self.is_read_only = False
+        self.banned: Collection[str] = ()
         self.said = ""
         self._policy = policy
         self._context = context
@@ -91,9 +93,12 @@ class CallJudge:
         if verdict.decision == "deny":
             key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
-        if self.is_read_only and tool.writes and not (verdict.dangerous or verdict.guards):
+        if verdict.dangerous or verdict.guards:
+            return verdict
+        if self.is_read_only and tool.writes:
             return Verdict("ask", why="unwanted")
-        return verdict
+        is_banned = self.banned and any(is_among(path, self.banned) for path in self.written(tool, arguments, root))
+        return Verdict("ask", why="banned") if is_banned else verdict
 
     async def preview(self, context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
         """Preview the call. Where a rule asks before a file is read, what is wrong is said without its contents."""
@@ -177,6 +182,12 @@ class CallJudge:
 
     def _commands_have_network(self) -> bool:
         return bool(self._context.settings.command_hosts) or self._context.runner.level == "none"
+
+
+def is_among(path: str, files: Collection[str]) -> bool:
+    """Return whether a path of the project is one of the files, as the user has named them, or in one of the folders,
+    which end with `/`."""
+    return any(f"/{one}" in f"/{path}" if one.endswith("/") else f"/{path}".endswith(f"/{one}") for one in files)
 
 
 def _linked_instructions(root: ProjectRoot) -> set[str]:

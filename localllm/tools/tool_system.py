@@ -1,7 +1,7 @@
 """ToolSystem: runs every tool call: validate → policy → confirm → backup → run → verify → journal."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Container, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -177,13 +177,17 @@ class ToolSystem:
         is_askable = by_asking and self.is_attended and verdict.decision == "ask"
         return verdict.decision == "allow" or is_approved or is_askable
 
-    def begin_turn(self, said: str = "", *, beside: str = "", is_read_only: bool = False) -> None:
+    def begin_turn(
+        self, said: str = "", *, beside: str = "", is_read_only: bool = False, banned: Collection[str] | None = ()
+    ) -> None:
         """Start a turn with the user's words: changes from here on are undone together by `undo(turn=True)`.
-        `beside`: text given with them that is not the user's; `is_read_only`: they forbid changes of files."""
+        `beside`: text given with them that is not the user's; `is_read_only`: they forbid changes of files, or those of
+        the `banned` ones; None: as in the turn before."""
         if self._agent:  # a sub-agent works within its parent's turn
             return
         self.hear(said, beside=beside)
         self._judge.is_read_only = is_read_only
+        self._judge.banned = self._judge.banned if banned is None else banned
         self._snapshots.begin_turn()
 
     def hear(self, said: str, *, beside: str = "") -> None:

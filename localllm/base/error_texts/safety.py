@@ -45,6 +45,12 @@ SAFETY = {
         "",
         "Say in your answer what you would change.",
     ),
+    "denied_banned": ErrorText(
+        "E9032",
+        "{name} was not run: the user asked that this file be left as it is.",
+        "",
+        "Go on without it, or say in your answer what you would change in it.",
+    ),
     "denied_address": ErrorText(
         "E9017",
         "{name} was not run: the user has neither typed nor allowed this address, and nobody is there to ask.",
