@@ -41,7 +41,8 @@ class CommandRecord(KnownData, kw_only=True):
     `before`: the entries at protected names, and those of no known kind in repository data (`in_data`).
     `gone`: config files of repositories that no longer exist. `tops`: protected paths, including empty folders.
     `named`: what the protected files refer to; `places`: see Leads; `linkless`: other paths that may have no symlink.
-    The other fields are those of the Reach of that scan, `visited` only as far as it is needed.
+    The other fields are those of the Reach of that scan, `visited` only as far as it is needed, and `last` with the
+    folders in packages that held something protected after the commands before.
     """
 
     root: str = ""

@@ -139,7 +139,8 @@ class HarmfulChanges:
         was_seen &= known.is_complete or is_protected(path)
         if is_of_packages:  # what is above has changed where something was put beside it, as by an update of a package
             is_by_its_name = is_protected(path.rpartition("/")[2])
-            folders = [] if is_by_its_name else [one for one in folders if one in folders_that_lead_to(path)]
+            leads = [] if is_by_its_name else folders_that_lead_to(path)
+            folders = [one for one in folders if one in leads or known.last.get(one) != inode(self._root / one)]
         times = [entry.identity[4], *(changed_at(self._root / one) for one in folders)]
         if was_seen or max(times) >= known.begun:
             return False

@@ -21,6 +21,7 @@ from localllm.sandbox.protect.ending_checks import EndingChecks
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
+from localllm.sandbox.protect.package_folders import folders_in_packages
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
@@ -96,6 +97,7 @@ class ProtectedFiles:
         self._is_unfinished = False
         self._failed: Exception | None = None
         self._spared = frozenset[str]()
+        self._in_packages: dict[str, int] = {}
         self._put = PutBack(root, quarantine)
 
     def look_ahead(self) -> None:
@@ -104,9 +106,11 @@ class ProtectedFiles:
             reach = Reach(_TIME_BEFORE, skipped=True)
             with self._lock:
                 others = list(self._records.of_others())
-                self._walk.look(self._known.before, reach=reach)
+                found = self._walk.look(self._known.before, reach=reach)
                 self._see_links(reach, others)
                 if reach.is_complete:
+                    if not (self._running or others or self._records.is_of_others()):
+                        self._in_packages = folders_in_packages(self._root, found)
                     self._walk.look(self._known.before)  # the kernel watches by now
                     self._data.look(reach, self._known.before)
                     return
@@ -205,7 +209,7 @@ class ProtectedFiles:
             linkless=referenced.linkless,
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
-            last=reach.last,
+            last=self._in_packages | reach.last,
             is_complete=reach.is_complete,
         )
 
@@ -370,6 +374,8 @@ class ProtectedFiles:
         if self._failed:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in undone.found}
+        if most is None and not is_held:
+            self._in_packages = folders_in_packages(self._root, left)
         return tuple(sorted({*undone.restored, *self._put.copy_linked(left, harmful)}))
 
     def _look_late(self, reach: Reach, harmful: HarmfulChanges, *, is_ours: bool, is_held: bool) -> dict[str, Entry]:

@@ -66,6 +66,31 @@ def test_of_a_package_what_was_there_stays_whatever_is_put_beside_it(root: Path,
     assert f"{packages}/one/sub/.vscode/tasks.json" in files.end()
 
 
+def test_what_is_moved_into_a_package_with_the_folder_around_it_is_new(root: Path) -> None:
+    packages = root / "node_modules"
+    for package in ("one", "two"):
+        put(packages / package / "sub/.envrc", "old")
+        put(root / "old" / package / "sub/.envrc", "evil")
+    put(root / "old/three/.vscode/tasks.json", "evil")
+    time.sleep(0.1)
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.look_ahead()
+    files.begin()
+    (packages / "one").rename(packages / "gone")
+    (root / "old/one").rename(packages / "one")
+    put(packages / "one/index.js")  # as beside what was there
+    (packages / "two/sub").rename(root / "sub")
+    (root / "old/two/sub").rename(packages / "two/sub")
+    (root / "old/three").rename(packages / "three")
+    undone = files.end()
+    assert {
+        "node_modules/one/sub/.envrc",
+        "node_modules/two/sub/.envrc",
+        "node_modules/three/.vscode/tasks.json",
+    } <= set(undone)
+    assert not any(path.read_text() == "evil" for path in packages.rglob("*") if path.is_file())
+
+
 def test_a_planted_step_of_a_rebase_goes_and_the_others_stay(root: Path) -> None:
     todo = root / ".git/rebase-merge/git-rebase-todo"
     put(todo, "pick 1 a\nexec make\n")
