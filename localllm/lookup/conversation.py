@@ -33,7 +33,7 @@ _PIPED = re.compile(r"<stdin>\n(?P<text>.*?)\n</stdin>", re.DOTALL)
 _LONGEST_QUESTION = 1_500
 
 _NAME = re.compile(r"`([A-Za-z_$][\w$.]*)`")
-_PLACE = re.compile(r"((?:[\w.@+-]+/)*[\w.@+-]+\.\w+):\d+")
+_PLACE = re.compile(r"(?<![\w.@+-])(?<![\w.@+-]/)((?:[\w.@+-]+/)*[\w.@+-]+\.\w+):\d+")
 
 
 class Call(msgspec.Struct, frozen=True):

@@ -10,8 +10,10 @@ from localllm.lookup.index import ProjectIndex
 _LISTED = 8
 _FRAME = re.compile(
     r"File \"(?P<python>[^\"\n]+)\", line (?P<at>\d{1,9})"
-    r"|(?P<other>(?:[\w.@+-]*/)*[\w@+-][\w.@+-]*\.\w{1,5}):(?P<line>\d{1,9})"
+    r"|(?<![\w.@+/-])\.{0,9}?(?P<other>(?:[\w.@+-]*/)*(?:(?<!\.)\.)?[\w@+-][\w.@+-]*\.\w{1,5}):(?P<line>\d{1,9})"
 )
+"""No path begins within another one: a long word, such as a file in Base64, would be tried from each character."""
+
 _ERROR = re.compile(r"^(?:E\s+)?(?:[\w.]+(?:Error|Exception|Warning)|panic|fatal|(?i:error))\s*:\s*(.+)$", re.MULTILINE)
 _RAISED = re.compile(r":\d+: (?:in \S+|[\w.]*(?:Error|Exception|Failed))[ \t]*\r?$", re.MULTILINE)
 """The text after a position in pytest's output."""

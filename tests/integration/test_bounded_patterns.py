@@ -136,6 +136,15 @@ TRIES = {
         text = b"x $PWD/.env /a/b/.env.c $(pwd)/.env a//.env ~/.env d/.env~"
         assert list(sourced_by(".envrc", text)) == ["PWD/.env", "a/b/.env.c", ".env", "d/.env"]
     """,
+    "a pasted error": """
+        from localllm.lookup.conversation import _PLACE
+        from localllm.lookup.tracebacks import _FRAME, has_frames
+        for unit in ("Zm9v/", "a", "a.", "./", "-", "a+b/c.d "):
+            assert not has_frames(unit * 80_000) and not _PLACE.search(unit * 80_000)
+        text = "at /x/a.py:3 (./b.js:12:4) src/.c.ts:5 ...d.rs:6 e:7"
+        assert [found["other"] for found in _FRAME.finditer(text)] == ["/x/a.py", "./b.js", "src/.c.ts", "d.rs"]
+        assert [_PLACE.search(said)[1] for said in ("`/x/a.py:3`", "b.js:12")] == ["x/a.py", "b.js"]
+    """,
     "recipes": """
         from localllm.project.manifests.recipes import _JUST_RECIPE
         assert not _JUST_RECIPE.search("a" + " " * 400_000)
