@@ -207,6 +207,8 @@ def _nothing(start: str, pattern: str) -> str:
 
 
 _MARKDOWN = (".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd")
+_REPLACED = "[It replaced all that was in the file. To add to a file, use edit_file.]"
+_SEVERAL = 5  # lines
 _UNWRAPPED = "(The code fence around the content was left out.)"
 
 
@@ -346,9 +348,16 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
     notes = [_UNWRAPPED] if change.was_fenced else []
     if changed:
         before = change.old.text if change.old else ""
+        notes += [_REPLACED] if _is_other(before, change.new.text) else []
         notes += await asyncio.to_thread(new_errors, change.path, before, change.new.text)
         notes += await asyncio.to_thread(remark_on, change.path, change.new.text, before)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)
+
+
+def _is_other(old: str, new: str) -> bool:
+    """Return whether a new text has no line of the old one, which had several."""
+    before = {line.strip() for line in old.splitlines()} - {""}
+    return len(before) >= _SEVERAL and before.isdisjoint(line.strip() for line in new.splitlines())
 
 
 def _told_of_write(change: _Change, facts: dict[str, Json], *, changed: bool) -> Phrase:

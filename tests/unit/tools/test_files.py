@@ -451,6 +451,15 @@ async def test_writing_keeps_encoding_mark_newlines_and_mode(tmp_path: Path) -> 
     assert (output.payload["created"], output.payload["changed"]) == (False, True)
 
 
+async def test_a_text_that_has_no_line_of_the_old_one_is_told_to_have_replaced_it(project: Path) -> None:
+    context, said = make_context(project), "[It replaced all that was in the file. To add to a file, use edit_file.]"
+    first, second = ("\n".join(f"- item {number}" for number in numbers) for numbers in (range(5), range(5, 9)))
+    writes = [(first, False), (second, True), (f"{second}\n- more\n", False), ("x\n", True), ("y", False)]
+    for content, is_other in writes:
+        written = await use(write_file, context, file_path="list.md", content=content)
+        assert (said in written.for_model) == is_other
+
+
 async def test_windows_newlines_in_the_content_are_not_doubled(tmp_path: Path) -> None:
     file = put(tmp_path / "a.txt", "1\r\n")
     await use(write_file, make_context(tmp_path), file_path="a.txt", content="1\r\n2\r\n")
