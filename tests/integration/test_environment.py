@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
+
 from tests.support.each import each
 
 ROOT = Path(__file__).parents[2]
@@ -67,3 +69,24 @@ def test_nothing_steers_other_programs_from_elsewhere(name: str, before: str, af
         run = [sys.executable, "-c", code]
         done = subprocess.run(run, cwd=project, env=environ, capture_output=True, text=True, check=False)
         assert done.stdout == f"{[wanted, given]}\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL", "STARSHIP_CONFIG"])
+def test_a_file_of_the_project_that_the_users_programs_read_each_time_is_put_back(tmp_path: Path, name: str) -> None:
+    project = tmp_path / "dotfiles"
+    (project / ".git").mkdir(parents=True)
+    (project / "named").write_text("mine")
+    code = (
+        "from localllm.base.environment import search_no_project; search_no_project()\n"
+        "from pathlib import Path\n"
+        "from localllm.sandbox.protect.revert import ProtectedFiles\n"
+        "files = ProtectedFiles(Path.cwd(), None); files.begin()\n"
+        "Path('named').write_text('evil')\n"
+        "print(files.end())"
+    )
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environ[name] = str(project / "named")
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, cwd=project, env=environ, capture_output=True, text=True, check=False)
+    assert done.stdout == "('named',)\n", done.stderr
+    assert (project / "named").read_text() == "mine"

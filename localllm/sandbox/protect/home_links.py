@@ -18,8 +18,11 @@ _IN_CONFIG = 2
 """Levels of folders searched below `~/.config`; of other folders, only the entries."""
 
 _SKIPPED = frozenset({".cache", ".git"})
-_NAMING = ("BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL")
-"""Variables that name a file which shells, Python or git read each time."""
+_NAMING = (
+    "BASH_ENV ENV PYTHONSTARTUP GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM RIPGREP_CONFIG_PATH STARSHIP_CONFIG INPUTRC PSQLRC"
+).split()
+"""Variables that name a file which shells, prompts, Python, git or other programs read each time, and which can name
+commands."""
 
 _RUN = "git fish systemd/user autostart environment.d plasma-workspace/env direnv localllm"
 """What in the folder of settings is run, or names programs that are, without its user starting it."""

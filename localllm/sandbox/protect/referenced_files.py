@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from localllm.base.environment import own_variables
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.home_links import HomeLinks
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
@@ -35,7 +36,7 @@ class ReferencedFiles:
         self._root = root
         self._also = {path.removeprefix(f"{root}/") for path in also}
         self._linkless = (*self._also, *(f"{path.removeprefix(f'{root}/')}/-" for path in closed))
-        self._home_links = HomeLinks(root, os.environ)
+        self._home_links = HomeLinks(root, own_variables())
         self._on_path = PathPrograms(root, os.environ, kept)
         self._first: frozenset[str] | None = None
 
