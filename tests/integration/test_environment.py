@@ -71,7 +71,7 @@ def test_nothing_steers_other_programs_from_elsewhere(name: str, before: str, af
         assert done.stdout == f"{[wanted, given]}\n", done.stderr
 
 
-@pytest.mark.parametrize("name", ["BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL", "STARSHIP_CONFIG"])
+@pytest.mark.parametrize("name", ["BASH_ENV", "ENV", "PYTHONSTARTUP", "GIT_CONFIG_GLOBAL", "INPUTRC"])
 def test_a_file_of_the_project_that_the_users_programs_read_each_time_is_put_back(tmp_path: Path, name: str) -> None:
     project = tmp_path / "dotfiles"
     (project / ".git").mkdir(parents=True)

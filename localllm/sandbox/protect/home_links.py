@@ -19,10 +19,10 @@ _IN_CONFIG = 2
 
 _SKIPPED = frozenset({".cache", ".git"})
 _NAMING = (
-    "BASH_ENV ENV PYTHONSTARTUP GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM RIPGREP_CONFIG_PATH STARSHIP_CONFIG INPUTRC PSQLRC"
+    "BASH_ENV ENV ZDOTDIR PYTHONSTARTUP GIT_CONFIG_GLOBAL GIT_CONFIG_SYSTEM GIT_TEMPLATE_DIR RIPGREP_CONFIG_PATH "
+    "STARSHIP_CONFIG INPUTRC PSQLRC SCREENRC WGETRC CURL_HOME"
 ).split()
-"""Variables that name a file which shells, prompts, Python, git or other programs read each time, and which can name
-commands."""
+"""Variables that name a file or folder which shells, prompts, Python, git or other programs read each time."""
 
 _RUN = "git fish systemd/user autostart environment.d plasma-workspace/env direnv localllm"
 """What in the folder of settings is run, or names programs that are, without its user starting it."""

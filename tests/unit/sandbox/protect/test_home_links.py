@@ -112,6 +112,8 @@ def test_settings_elsewhere(home: Path) -> None:
     assert targets(home, BASH_ENV="./env") == targets(home, BASH_ENV="~/dotfiles/env") == {"env"}
     assert targets(home, BASH_ENV="$HOME/dotfiles/env") == targets(home, ENV="${HOME}/dotfiles/env") == {"env"}
     assert targets(home, ENV="production") == set()
+    assert targets(home, ZDOTDIR=str(home / "dotfiles/zsh"), INPUTRC="/dev/null") == {"zsh"}
+    assert targets(home, ZDOTDIR=str(home / "dotfiles")) == set()
 
 
 def test_settings_that_lie_in_the_project_themselves(home: Path) -> None:
