@@ -122,9 +122,9 @@ BELIEVED = (
     ),
     Believer("lazygit", "being started in a repository: its pagers and commands", (".lazygit.yml",)),
     Believer(
-        "sops, pass, passage, git-secret, blackbox",
+        "sops, pass, passage, git-secret, git-agecrypt, blackbox",
         "encrypting a secret: who can read it then",
-        (".sops.yaml", ".gpg-id", ".age-recipients", ".gitsecret/keys", ".blackbox"),
+        (".sops.yaml", ".gpg-id", ".age-recipients", ".gitsecret/keys", "git-agecrypt.toml", ".blackbox"),
     ),
     Believer("husky", "a commit", (".husky",)),
     Believer(
@@ -196,7 +196,15 @@ BELIEVED = (
     Believer(
         "tmux-sessionizer, tmuxinator, tmuxp, smug",
         "opening a session in the folder",
-        (".tmux-sessionizer", ".tmuxinator.yml", ".tmuxp.yaml", ".tmuxp.yml", ".tmuxp.json", ".smug.yml"),
+        (
+            ".tmux-sessionizer",
+            ".tmuxinator.yml",
+            ".tmuxinator.yaml",
+            ".tmuxp.yaml",
+            ".tmuxp.yml",
+            ".tmuxp.json",
+            ".smug.yml",
+        ),
     ),
     Believer("rustup", "any command of cargo or rustc, also an editor's", ("rust-toolchain", "rust-toolchain.toml")),
     Believer(
@@ -227,6 +235,8 @@ BELIEVED = (
         (
             "rust-analyzer.toml",
             "hie.yaml",
+            "kls-classpath",
+            "kls-classpath.sh",
             ".lsp",
             ".jedi",
             ".ropeproject/config.py",
@@ -294,6 +304,7 @@ BELIEVED = (
             ".valgrindrc",
             ".erlang",
             ".scilab",
+            ".singularrc",
             "scilab.ini",
             "profile.do",
             "autoexec.sas",
@@ -336,7 +347,18 @@ BELIEVED = (
     Believer(
         "Python",
         "every start, of an environment in which a package of the project is worked on",
-        ("sitecustomize.py", "usercustomize.py"),
+        (
+            "sitecustomize.py",
+            "sitecustomize",  # a folder is a module as well, and so are these
+            "sitecustomize.pyc",
+            "sitecustomize.so",
+            "sitecustomize.*.so",
+            "usercustomize.py",
+            "usercustomize",
+            "usercustomize.pyc",
+            "usercustomize.so",
+            "usercustomize.*.so",
+        ),
     ),
     Believer("localllm", "being started in the folder", (".localllm", "localllm.toml")),
     Believer(
@@ -349,6 +371,7 @@ BELIEVED = (
         "being started in the folder: their settings name programs to run",
         (
             ".mcp.json",
+            "agents.config.json",
             ".claude",
             ".cursor",
             ".codex",
@@ -362,6 +385,7 @@ BELIEVED = (
             ".clinerules/hooks",
             ".clinerules/workflows",
             ".codebuddy",
+            "codebuff.json",
             ".continue",
             ".continuerc.json",
             ".crush",
@@ -381,6 +405,7 @@ BELIEVED = (
             ".iflow",
             ".junie",
             ".kilocode",
+            ".kilocodemodes",
             ".kiro",
             ".letta",
             ".mux",

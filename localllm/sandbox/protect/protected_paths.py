@@ -375,7 +375,8 @@ def matters(path: str) -> bool:
     """Return whether a file below a protected folder matters. Most data in a repository's own folder does not: it
     changes with every commit, also in submodules."""
     lower = f"/{folded(path)}"
-    if "/site-packages/" in lower and lower.endswith("customize.py"):
+    _, in_environment, package = lower.rpartition("/site-packages/")
+    if in_environment and ("/sitecustomize" in f"/{package}" or "/usercustomize" in f"/{package}"):
         return False  # tracing tools ship these, and an environment in the project is the project's own
     if "/hooks/" in lower and lower.endswith(".sample"):
         return False

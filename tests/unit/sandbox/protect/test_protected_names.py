@@ -9,6 +9,7 @@ from localllm.base.instruction_files import INSTRUCTIONS
 from localllm.sandbox.protect.protected_names import BELIEVED
 from localllm.sandbox.protect.protected_paths import (
     PROTECTED_NAMES,
+    Reach,
     folders_that_lead_to,
     is_git_settings,
     is_protected,
@@ -76,6 +77,9 @@ def test_each_name_is_found_by_a_look(tmp_path_factory: pytest.TempPathFactory, 
         "ctags.d/README.md",
         "global.json",
         "CLAUDE.md",
+        "__pycache__/sitecustomize.cpython-311.pyc",
+        "tests/test_sitecustomize.py",
+        ".cm/README.md",
     ],
 )
 def test_what_honest_work_changes_is_not_protected(tmp_path: Path, path: str) -> None:
@@ -89,6 +93,19 @@ def test_a_pattern_stands_for_anything(tmp_path: Path, name: str) -> None:
     assert is_protected(f"a/{name}")
     make(tmp_path, name)
     assert set(look(tmp_path)) == {name}
+
+
+@each(
+    "name",
+    ["usercustomize/__init__.py", "sitecustomize/sub/x.py", "usercustomize.abi3.so", "SiteCustomize.cpython-311-x.so"],
+)
+def test_what_python_loads_at_each_start_is_believed_in_any_form(
+    tmp_path_factory: pytest.TempPathFactory, name: str
+) -> None:
+    root = tmp_path_factory.mktemp("project")
+    assert is_protected(f"src/{name}")
+    make(root, f"src/{name}", f".venv/lib/python3.11/site-packages/{name}", f"site-packages/x/bootstrap/{name}")
+    assert set(look(root, reach=Reach(skipped=True))) == {f"src/{name}"}
 
 
 def test_a_folder_beside_something_believed_is_looked_into(tmp_path: Path) -> None:
