@@ -80,7 +80,8 @@ class StoredObjects:
     def wrong(self, folders: Iterable[str], since: int, seconds: float, *, is_held: bool) -> dict[str, Entry]:
         """Return the files stored since a time (ns) that are not what their names say, by path below the root: of the
         index of a pack, what it should contain. `is_held`: another command may change them without changing their
-        times, by a mapping; they are read again at its end."""
+        times, by a mapping; they are read again at its end. Nor does what is incomplete count then: it may be copying
+        them."""
         deadline = time.monotonic() + seconds
         if len(self._sound) > _MOST_SOUND:
             self._sound.clear()
@@ -97,7 +98,7 @@ class StoredObjects:
                     loose += self._new(folder.path, since_when)
         self._unread = set()
         for path, about in sorted(loose, key=lambda one: one[1].st_size):
-            is_sound = _is_sound(_name(path), path, deadline)
+            is_sound = _is_sound(_name(path), path, deadline, may_grow=is_held)
             if is_sound is None:
                 self._unread.add(path)
             elif is_sound:
@@ -111,7 +112,7 @@ class StoredObjects:
             except (OSError, subprocess.SubprocessError, ValueError):
                 self.is_cut = True  # not tried again: that of a large clone would take its time after each command
                 continue
-            if content == now:
+            if content == now or (is_held and content is None and not _is_whole(now, path)):
                 self._sound.add((identity_of(about), identity_of(of_pack)))
             else:
                 found[path[start:]] = Entry(about.st_mode, identity_of(about), content)
@@ -239,9 +240,15 @@ def _name(path: str) -> str:
     return "".join(path.rsplit("/", 2)[1:]).lower()
 
 
-def _is_sound(name: str, file: str, deadline: float) -> bool | None:
-    """Return whether a file of one object has the content that its name stands for; None if there is no time left to
-    read it."""
+def _is_whole(content: bytes, index: str) -> bool:
+    """Return whether a pack ends with the check sum that its index names; git uses no other."""
+    size = _hash_size(_pack_of(index))
+    return content[-2 * size : -size] == _end_of(_pack_of(index))[-size:]
+
+
+def _is_sound(name: str, file: str, deadline: float, *, may_grow: bool) -> bool | None:
+    """Return whether a file of one object has the content that its name stands for, or begins so and `may_grow`: git
+    reads it only whole. None if there is no time left to read it."""
     content = (hashlib.sha1 if len(name) == _SHA1 else hashlib.sha256)(usedforsecurity=False)
     unpack = zlib.decompressobj()
     try:
@@ -261,7 +268,7 @@ def _is_sound(name: str, file: str, deadline: float) -> bool | None:
         return False
     finally:
         os.close(fd)
-    return unpack.eof and content.hexdigest() == name
+    return content.hexdigest() == name if unpack.eof else may_grow
 
 
 def _read(path: str) -> bytes:

@@ -233,7 +233,7 @@ def test_the_index_of_a_clone_whose_settings_go_stays(root: Path, files: Protect
     assert files.end() == ("copy/.git/config",)
 
 
-def no_program(*_: object) -> None:
+def no_program(*_: object, **_more: object) -> None:
     """There is no git."""
 
 
@@ -292,6 +292,41 @@ def test_what_another_command_may_still_change_by_a_mapping_is_read_again(root: 
         for one, content in zip(maps, contents[::-1], strict=True):
             one[:] = content
     assert sorted(files.end()) == sorted(str(file.relative_to(root)) for file in stored)
+
+
+def test_what_another_command_is_copying_stays(root: Path, files: ProtectedFiles) -> None:
+    git(root, "repack", "-adq")
+    write(root, "docs/a", "x" * 1000)
+    git(root, "add", ".")
+    git(root, "commit", "-q", "-m", "two")
+    pack = next((root / ".git/objects/pack").glob("*.pack"))
+    whole = [object_file(root, "docs/a"), object_file(root, "docs"), pack, pack.with_suffix(".idx")]
+    contents = {file: file.read_bytes() for file in whole}
+    for file in whole:
+        file.unlink()
+    files.begin()
+    files.begin()  # in the background
+    for file, content in contents.items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(content if file.suffix == ".idx" else content[:-4])
+    assert files.end() == ()
+    assert not files.is_overlooked
+    for file, content in contents.items():
+        file.write_bytes(content)
+    assert files.end() == ()
+    git(root, "fsck", "--strict")
+
+
+def test_what_is_left_incomplete_goes(root: Path, files: ProtectedFiles) -> None:
+    git(root, "repack", "-adq")
+    pack = next((root / ".git/objects/pack").glob("*.pack"))
+    time.sleep(0.01)
+    files.begin()
+    files.begin()  # in the background
+    pack.chmod(0o600)
+    pack.write_bytes(pack.read_bytes()[:-4])
+    assert files.end() == ()
+    assert files.end() == (str(pack.with_suffix(".idx").relative_to(root)),)
 
 
 def test_protected_files_are_back_before_objects_are_read(
