@@ -11,8 +11,8 @@ from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
 
 _ENDINGS = (
-    "bat|c|cc|cfg|cjs|clj|conf|cpp|cs|css|csv|cxx|dart|env|erl|ex|exs|go|gradle|graphql|h|hpp|hs|html?|ini|ipynb|java|jl"
-    "|jsonl?|jsx?|kts?|less|lock|lua|md|mdx|mjs|ml|mm|php|pl|properties|proto|ps1|pyi?|rb|rs|rst|sass|scala|scss|sh|sql"
+    "bat|c|cc|cfg|cjs|clj|conf|cpp|cs|css|csv|cxx|dart|db|env|erl|ex|exs|go|gradle|graphql|h|hpp|hs|html?|ini|ipynb|java|jl"
+    "|jsonl?|jsx?|kts?|less|lock|lua|md|mdx|mjs|ml|mm|php|pl|properties|proto|ps1|pyi?|rb|rs|rst|sass|scala|scss|sh|sql|sqlite3?"
     "|svelte|svg|swift|tex|tf|toml|tsv|tsx?|txt|vue|xml|ya?ml|zig"
 )
 _PATH = rf"(?:[\w-][\w.@+-]{{0,99}}/){{0,9}}[\w.-]{{0,99}}[\w-]\.(?:{_ENDINGS})(?![\w/(]|\.\w)"
@@ -54,6 +54,13 @@ _BEEN = late_pattern(
     + rf" (?:(?:has|have|was|were)(?: now)?(?: been)?|(?:is|are)(?: now)?(?= \w+[.!]?$)) (?P<how>{_MADE}|{_CHANGED})\b",
     re.ASCII | re.IGNORECASE,
 )
+_APPLIED = late_pattern(
+    r"(?:^|\b(?:was|were|been|and|i|we|have|has|now|also|successfully) )applied (?:\S{1,60} ){0,6}?to (?:the )?"
+    + _QUOTED
+    + _LIST,
+    re.ASCII | re.IGNORECASE,
+)
+_APPLIED_JA = late_pattern(_QUOTED + _LIST + rf" ?[にへ](?:も|は)?{_PLAIN_JA}{{0,20}}適用{_DONE_JA}")
 _MADE_JA = late_pattern(
     _QUOTED + _LIST + rf"(?: ?という\w{{1,8}})? ?[をにへも](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
     rf"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ){_DONE_JA}"
@@ -200,7 +207,8 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
         is_mine = bool(_MINE.search(said))
         made = [(match, "made") for one in (_MADE_ONE, _MADE_JA) for match in one.finditer(said) if is_mine]
         changed = [(match, "changed") for one in (_CHANGED_ONE, _CHANGED_JA) for match in one.finditer(said) if is_mine]
-        for match, how in (*made, *changed, *has_been):
+        applied = [(match, "changed") for one in (_APPLIED, _APPLIED_JA) for match in one.finditer(said)]
+        for match, how in (*made, *changed, *has_been, *applied):
             for path in _paths(match):
                 found.setdefault(path, ClaimedFile(path, "made" if how == "made" else "changed"))
     for one in _listed(without_code(ends_of(answer))) if "." in answer else ():

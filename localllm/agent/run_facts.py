@@ -1,5 +1,6 @@
 """The facts of a run that its end is checked against: changes, failed edits, commands and tests."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -251,8 +252,10 @@ class RunFacts:
         code = [path for path in changed if is_code(path)]
         if crashed(command, return_code, output):
             self._crash = Crash(command, error_line(output), self.calls)
-        elif tool_failed(command, return_code):
-            self._crash = Crash(command, error_line(output), self.calls, is_tool=True)
+        elif (error := _sql_error(command, output)) or tool_failed(command, return_code):
+            self._crash = Crash(command, error or error_line(output), self.calls, is_tool=True)
+        elif self._crash and self._crash.is_tool and not changed and _only_queries(command):
+            return  # it mends nothing
         elif not code or ran_after_changing(command, code, succeeded=return_code == 0):
             self._checked_at = self.calls if return_code not in NOT_FOUND else self._checked_at
 
@@ -339,6 +342,29 @@ def _code_of(payload: dict[str, Any], kind: CommandKind) -> int:
     """Return the exit code of a command; in a pipe that of the test, build or program, which the last part hides."""
     codes = [one["return_code"] for one in payload.get("failed_parts", ()) if command_kind(one["command"]) == kind]
     return int(codes[-1] if codes else payload["return_code"])
+
+
+_SQL = late_pattern(r"(?:^|[;&|(]|\n)\s*(?:\S{1,200}/)?(?:sqlite3|duckdb|psql|mysql|mariadb)(?=\s)")
+_SQL_ERROR = late_pattern(
+    r"^(?:(?:Parse|Runtime) error(?: near line \d+)?: |Error: (?:near|in) |(?:psql:[^\n]{1,200}: )?ERROR:  "
+    r"|ERROR \d{3,5} \(\w{5}\))[^\n]{0,200}",
+    re.MULTILINE,
+)
+_SQL_QUERY = late_pattern(
+    r"[\"']\s*(?:select|explain|show|describe|pragma)\b|\.(?:schema|tables|dump)\b", re.IGNORECASE
+)
+_LOOKED_AT = 8_000  # characters at the end of an output
+
+
+def _sql_error(command: str, output: str) -> str:
+    """Return what a database's client says of a failed statement, whatever the exit code; "" if it says nothing."""
+    found = _SQL_ERROR.search(output[-_LOOKED_AT:]) if _SQL.search(command) else None
+    return found[0] if found else ""
+
+
+def _only_queries(command: str) -> bool:
+    """Return whether a database's client only shows what is there."""
+    return bool(_SQL.search(command) and _SQL_QUERY.search(command)) and "<" not in command
 
 
 def _argument(result: ToolResult, name: str) -> object:

@@ -142,6 +142,31 @@ class TestTools:
         for later in (command("cat m.sql"), edited("m.sql")):
             assert noted(edited("m.sql"), self.FAILED, later).crash is not None
 
+    QUERY = command('sqlite3 app.db "select * from orders"')
+
+    def test_a_query_mends_no_database(self) -> None:
+        facts = noted(edited("m.sql"), self.FAILED, self.QUERY)
+        assert facts.crash is not None
+        assert facts.crash.error.startswith("Parse error near line 6")
+        assert noted(edited("m.sql"), self.FAILED, self.QUERY, command("sqlite3 app.db < m.sql")).crash is None
+        assert noted(edited("m.sql"), self.FAILED, command('sqlite3 app.db "DROP x"', 0, "", "app.db")).crash is None
+
+    @pytest.mark.parametrize(
+        ("line", "output", "failed"),
+        [
+            ("sqlite3 a.db < m.sql; sqlite3 a.db .schema", "Parse error near line 2: near: syntax error", True),
+            ("cat m.sql | sqlite3 a.db || true", "Runtime error near line 2: no such table", True),
+            ("psql -f m.sql shop", "psql:m.sql:2: ERROR:  syntax error", True),
+            ("mysql shop < m.sql; echo done", "ERROR 1064 (42000) at line 2: You have an error", True),
+            ("sqlite3 a.db < m.sql", "", False),
+            ("./show mysql.log", "ERROR 1064 (42000) at line 2: You have an error", False),
+        ],
+    )
+    def test_what_a_database_says_of_a_failed_statement_counts_whatever_the_exit_code(
+        self, line: str, output: str, failed: bool
+    ) -> None:
+        assert (noted(edited("m.sql"), command(line, 0, output)).crash is not None) == failed
+
 
 class TestEdits:
     def test_each_file_is_known_by_the_call_that_changed_it_last(self) -> None:
