@@ -333,7 +333,8 @@ _RESULTS = late_pattern(
     r"|^=* ?[1-9]\d* skipped(?:,| in \d)[^\n]{0,200}|^Ran [1-9]\d* tests? in [^\n]{1,50}\n+OK[^\n]{0,100}"
     r"|^[1-9]\d* examples?, [^\n]{1,100}|^Tests: [1-9]\d*, [^\n]{1,200}|^(?:Passed|Failed|Skipped)! +- [^\n]{1,200}"
     r"|^(?:\[\w{1,20}\] )?Tests run: [1-9]\d*, [^\n]{1,200}|^> Task :(?:\S{0,200}:)?\w{0,60}[tT]est(?: NO-SOURCE)?$"
-    r"|^> No tests found for given includes",
+    r"|^> No tests found for given includes|^[#ℹ] pass \d+\n[#ℹ] fail \d+"
+    r"|^[ \t]*Executed [1-9]\d* tests?, with [^\n]{1,100}",
     re.MULTILINE,
 )
 _EMPTY_RESULT = late_pattern(
@@ -342,9 +343,11 @@ _EMPTY_RESULT = late_pattern(
     r"|=* ?\d+ skipped(?:, \d+ (?:deselected|warnings?))* in \d|Ran (\d+) .*\n+OK \(skipped=\1\)"
     r"|(\d+) examples?, 0 failures, \2 pending$|Tests: (\d+), .*\b(?:Skipped|Incomplete): \3\.|Skipped!"
     r"|(?:\[\w+\] )?Tests run: (\d+), Failures: 0, Errors: 0, Skipped: \4\b|> Task .* NO-SOURCE|> No tests"
+    r"|ok \d+ .*# SKIP\b|[#ℹ] pass 0\n[#ℹ] fail 0|ok \| 0 passed\b.* 0 failed\b"
+    r"|[ \t]*Executed (\d+) tests?, with \5 tests? skipped and 0 failures"
 )
-"""Matches the results of cargo, go, jest, vitest, pytest, unittest, rspec, phpunit, dotnet, Maven and Gradle where each
-test was skipped or left out by options, or there is none."""
+"""Matches the results of cargo, go, jest, vitest, pytest, unittest, rspec, phpunit, dotnet, Maven, Gradle, node, deno
+and XCTest where each test was skipped or left out by options, or there is none."""
 _GO_RAN, _GO_SKIPPED = late_pattern(r"^ *--- (?:PASS|FAIL): ", re.MULTILINE), "--- SKIP: "
 
 _LOOKED_AT = 8_000
