@@ -21,6 +21,7 @@ _HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch", "core.worktree", "
 """A clone or a submodule has these. In an existing repository they are not harmless: it would push to another place, or
 read its objects as others."""
 
+_FOLLOWING = frozenset({"branch.remote", "branch.merge"})
 _LEADING = frozenset({"remote.url", "core.worktree"})
 _MOST = 1 << 16  # bytes; git reads a file of any size, but the check after a command has to be bounded
 
@@ -88,8 +89,9 @@ def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str
     """Return whether the files differ only in harmless settings. Any unusual syntax counts as harmful, and so does
     another order of the other settings: of several values git uses the last one, or goes through them.
 
-    A new repository or clone (`before` is empty), a name and address for commits, and the branch that another follows
-    are harmless; a new push target is not. `may_lead`: whether a setting may name a folder on this machine.
+    A new repository or clone (`before` is empty), a name and address for commits, and what a branch follows that
+    followed nothing are harmless; a new push target is not. `may_lead`: whether a setting may name a folder on this
+    machine.
     """
     try:
         old, new = _settings(before), _settings(after)
@@ -97,17 +99,27 @@ def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str
         return False
     allowed = _HARMLESS if before else _HARMLESS | _HARMLESS_WHEN_NEW
     others, still = ([one for one in settings if one[0] not in allowed] for settings in (old, new))
-    remotes = {below for key, _, below in new if key == "remote.url"}
+    followed = _may_be_followed(old if before else new)
+    following = {below for key, _, below in old if key in _FOLLOWING}
     return (
         len(after) <= _MOST
         and others == still
         and all(
             _is_plain(key, value)
-            and (key != "branch.remote" or value == "." or value in remotes or (key, value, below) in old)
+            and ((key, value, below) in old or key not in _FOLLOWING or below not in following)
+            and ((key, value, below) in old or key != "branch.remote" or value in followed)
             and (key not in _LEADING or may_lead(key, value))
             for key, value, below in set(old) ^ set(new)
         )
     )
+
+
+def _may_be_followed(settings: Iterable[tuple[str, str, str]]) -> set[str]:
+    """Return the remotes that a branch may begin to follow: in a repository that was there, one that another follows,
+    or the only one. A push by the user goes there, and one of several may be a public one."""
+    remotes = {below for key, _, below in settings if key == "remote.url"}
+    followed = {value for key, value, _ in settings if key == "branch.remote"}
+    return {".", *(remotes if len(remotes) == 1 else remotes & followed)}
 
 
 def harmless_settings(content: bytes, may_lead: Callable[[str], bool]) -> bytes:

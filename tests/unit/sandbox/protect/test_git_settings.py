@@ -165,6 +165,32 @@ def test_a_branch_follows_only_what_is_a_remote() -> None:
     assert not is_harmless_change(PLAIN, PLAIN + b'[branch "main"]\n\tremote = mirror\n', anywhere)
 
 
+TWO = PLAIN + b'[remote "public"]\n\turl = https://example.org/y\n[branch "main"]\n\tremote = origin\n'
+
+
+@each(
+    ("added", "harmless"),
+    [
+        ('[branch "new"]\n\tremote = origin\n\tmerge = refs/heads/new\n', True),
+        ('[branch "new"]\n\tremote = .\n\tmerge = refs/heads/main\n', True),
+        ('[branch "new"]\n\tremote = public\n', False),
+        ('[branch "main"]\n\tremote = public\n', False),
+        ('[branch "main"]\n\tremote = .\n', False),
+        ('[branch "main"]\n\tmerge = refs/heads/release\n', False),
+        ('[branch "main"]\n\trebase = true\n', True),
+    ],
+)
+def test_what_a_branch_follows_stays_and_a_new_one_follows_where_others_do(added: str, harmless: bool) -> None:
+    assert is_harmless_change(TWO, TWO + added.encode(), anywhere) == harmless
+
+
+def test_a_branch_follows_another_remote_only_in_a_new_repository() -> None:
+    other = TWO.replace(b"remote = origin", b"remote = public")
+    assert not is_harmless_change(TWO, other, anywhere)
+    assert is_harmless_change(TWO, TWO.replace(b'[branch "main"]', b'[branch "old"]'), anywhere)
+    assert is_harmless_change(b"", other, anywhere)
+
+
 def test_settings_full_of_remarks_are_not_harmless() -> None:
     assert not is_harmless_change(PLAIN, PLAIN + b"#" * 70_000 + b"\n", anywhere)
 
