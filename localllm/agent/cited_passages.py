@@ -68,17 +68,24 @@ def hits_in(payload: dict[str, Any]) -> list[Hit]:
 
 
 def unsupported(
-    answer: str, hits: Sequence[Hit], known: Sequence[str], request: str, read: Sequence[str] = ()
+    answer: str,
+    hits: Sequence[Hit],
+    known: Sequence[str],
+    request: str,
+    read: Sequence[str] = (),
+    *,
+    are_source: bool = False,
 ) -> list[Unsupported]:
     """Return what an answer cites in vain. `known`: texts that the model was given; a file that they name may be cited,
-    as it may have been read. `read`: those that may be the content of such a file."""
+    as it may have been read. `read`: those that may be the content of such a file. `are_source`: the passages were
+    searched for this answer, which has nothing else to go by than what was read."""
     sentences = sentences_with_citations(_CODE.sub("", answer), hits)
     return list(
         dict.fromkeys(
             [
                 *_unknown(answer, hits, known),
                 *_wrong_numbers(sentences, hits, request, read),
-                *_loose_numbers(sentences, hits, request, read),
+                *_loose_numbers(sentences, hits, request, read, are_source=are_source),
             ]
         )
     )
@@ -153,10 +160,11 @@ def _wrong_numbers(
 
 
 def _loose_numbers(
-    sentences: _Sentences, hits: Sequence[Hit], request: str, read: Sequence[str]
+    sentences: _Sentences, hits: Sequence[Hit], request: str, read: Sequence[str], *, are_source: bool
 ) -> Iterator[Unsupported]:
-    """Yield the numbers of sentences without a reference that nothing has, in an answer with a reference elsewhere."""
-    if any(cited for _, cited in sentences):
+    """Yield the numbers of sentences without a reference that nothing has, in an answer with a reference elsewhere, or
+    whose source the passages are."""
+    if (hits and are_source) or any(cited for _, cited in sentences):
         marked = [(sentence, bool(cited)) for sentence, cited in sentences]
         yield from (
             Unsupported("", one) for one in uncited_numbers(marked, [request, *map(_whole, hits)], read, request)

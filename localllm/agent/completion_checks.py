@@ -7,6 +7,7 @@ told what was not checked or is wrong.
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import msgspec
 
@@ -413,7 +414,9 @@ class Finishing(Middleware):
             name, found = "nothing_found", await asyncio.to_thread(cited_passages.made_up, text, state.goal, read)
             what = "; ".join(one.quantity for one in found[:_MOST_NAMED])
         else:
-            found = await asyncio.to_thread(cited_passages.unsupported, text, hits, known, state.goal, read)
+            is_source = self._facts.has_searched and not (self._facts.has_run or self._facts.changed)
+            check = partial(cited_passages.unsupported, are_source=is_source)
+            found = await asyncio.to_thread(check, text, hits, known, state.goal, read)
             name, what = "not_in_passages", "; ".join(one.for_model for one in found[:_MOST_NAMED])
         return [Finding(name, one.phrase, contradicts=False, params={"what": what}) for one in found[:_MOST_NAMED]]
 

@@ -262,8 +262,12 @@ class RunFacts:
     @property
     def found_nothing(self) -> bool:
         """Whether documents were searched in this run, and no search gave a passage, nor did an earlier one."""
-        has_searched = len(self.searches) > self._earlier_searches
-        return has_searched and not any(found.get("results") for found in self.searches)
+        return self.has_searched and not any(found.get("results") for found in self.searches)
+
+    @property
+    def has_searched(self) -> bool:
+        """Whether documents were searched in this run."""
+        return len(self.searches) > self._earlier_searches
 
     @property
     def has_changed(self) -> bool:

@@ -184,15 +184,44 @@ async def test_the_model_is_told_once_and_then_the_user(tmp_path: Path) -> None:
     finishing.after_results(
         state, [ToolResult(call=found, success=True, payload=payload, for_model="資料/vpn.md", summary="")]
     )
-    text = "有効期限は120日です [資料/vpn.md:1-2]。延長は総務課へ。[資料/規程.pdf:3] 手数料は9,800円です。"
+    text = "有効期限は137日です [資料/vpn.md:1-2]。延長は総務課へ。[資料/規程.pdf:3] 手数料は9,800円です。"
     answer = Completion(AssistantMessage(text), "stop", Usage())
     told = await finishing.after_answer(state, answer)
     assert isinstance(told, Inject)
-    assert "120日" in told.text
+    assert "137日" in told.text
     assert "資料/規程.pdf:3" in told.text
     assert "9,800円 is in no passage found" in told.text
     assert await finishing.after_answer(state, answer) is None
     assert (len(finishing.ending.contradicts), len(finishing.ending.unverified)) == (0, 3)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("answer", "doubted"),
+    [
+        ("VPNの鍵の有効期限は137日です（資料/vpn.md）。", "137日"),
+        ("The key is valid for 137 days (資料/vpn.md).", "137 days"),
+        ("VPNの鍵の有効期限は90日です（資料/vpn.md）。", ""),
+        ("VPNの鍵は3か月ごとに更新します。", ""),
+    ],
+)
+@pytest.mark.parametrize("has_run", [False, True])
+async def test_numbers_of_an_answer_without_a_reference_are_those_of_the_passages_if_it_has_no_other_source(
+    tmp_path: Path, answer: str, doubted: str, has_run: bool
+) -> None:
+    finishing = Finishing(make_tools(tmp_path))
+    state = RunState(REQUEST, History("s"), lambda _: None)
+    finishing.begin()
+    found, ran = (ToolCall("c", name, "{}") for name in ("search_rag_knowledge_base", "run_command"))
+    payload = {"results": [msgspec.to_builtins(one) for one in HITS]}
+    results = [ToolResult(call=found, success=True, payload=payload, for_model="", summary="")]
+    if has_run:
+        output = {"return_code": 0, "stdout": ""}
+        results.append(ToolResult(call=ran, success=True, payload=output, for_model="", summary=""))
+    finishing.after_results(state, results)
+    told = await finishing.after_answer(state, Completion(AssistantMessage(answer), "stop", Usage()))
+    assert bool(told) == (bool(doubted) and not has_run)
+    assert not isinstance(told, Inject) or f"{doubted} is in no passage found" in told.text
 
 
 @pytest.mark.anyio
