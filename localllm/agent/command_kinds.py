@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from localllm.agent.test_output import LOOKED_AT, has_nothing_to_test, has_result, ran_none
 from localllm.base.lazy_patterns import late_pattern
 
 CommandKind = Literal["test", "build", "program", "files", "reading"]
@@ -291,18 +292,6 @@ _FAILED = late_pattern(
     r"|\b[1-9]\d* errors? (?:in \d|during collection)|\*\*\* \[[^\]\n]*\] Error",
     re.MULTILINE,
 )
-_NO_TESTS = (
-    r"\bRan 0 tests|\bno tests ran|\bcollected 0 items(?! / \d+ error)|^[#ℹ] tests 0$|\bNo tests? (?:files )?found"
-    r"|\[no test files\]|^=* ?\d+ deselected in |^ *0 passing\b|\bExecuted 0 tests\b|\bNo tests (?:were found|executed)"
-    r"|\bNo test is available in|\b0 examples, 0 failures$|\bNo test matches the given testcase filter"
-    r"|\bZero tests ran\b|^\[INFO\] No tests to run\.$"
-)
-"""Matches what runners say that found no test; not that they could not read one."""
-_NOTHING_TO_TEST = late_pattern(
-    rf"{_NO_TESTS}"
-    r"|^ERROR: file or directory not found: |\bMissing script: \"?test|No rule to make target [^\n,]{1,200}\. +Stop\.",
-    re.MULTILINE | re.IGNORECASE,
-)
 _NO_PROGRAM = late_pattern(
     # no such program
     r": command not found"
@@ -318,41 +307,6 @@ _NO_PROGRAM = late_pattern(
     r"|^go: [^\n]{1,500}\bdial tcp\b|\bUnknownHostException: services\.gradle\.org",
     re.MULTILINE | re.IGNORECASE,
 )
-_RAN = late_pattern(
-    r"\b[1-9]\d* (?:passed|failed|passing|failing)\b|^(?:not )?ok \d|^ok[ \t]+\S+[ \t]+[\d(]|^--- FAIL|^FAIL\t"
-    r"|\btest result: |\bRan [1-9]\d* tests?\b|\b[1-9]\d* examples?, \d|^FAILURES!|\b(?:Tests|Failed): +\d"
-    r"|\bTests run: [1-9]|\d% tests passed|\bBUILD (?:SUCCESSFUL|FAILED)\b|\b\d+ tests? completed"
-    r"|:\d+:\d+: (?:fatal )?error: ",
-    re.MULTILINE,
-)
-"""Matches the result of tests or compilers that were run, in whose output anything may stand."""
-
-_RESULTS = late_pattern(
-    r"^test result: [^\n]{1,200}|^(?:ok|FAIL)[ \t]+\S[^\n]{0,300}|^--- FAIL|^[ \t]*Tests:? {2,}\d[^\n]{0,200}"
-    r"|\b[1-9]\d* (?:passed|failed|passing|failing)\b"
-    r"|^=* ?[1-9]\d* skipped(?:,| in \d)[^\n]{0,200}|^Ran [1-9]\d* tests? in [^\n]{1,50}\n+OK[^\n]{0,100}"
-    r"|^[1-9]\d* examples?, [^\n]{1,100}|^Tests: [1-9]\d*, [^\n]{1,200}|^(?:Passed|Failed|Skipped)! +- [^\n]{1,200}"
-    r"|^(?:\[\w{1,20}\] )?Tests run: [1-9]\d*, [^\n]{1,200}|^> Task :(?:\S{0,200}:)?\w{0,60}[tT]est(?: NO-SOURCE)?$"
-    r"|^> No tests found for given includes|^[#ℹ] pass \d+\n[#ℹ] fail \d+"
-    r"|^[ \t]*Executed [1-9]\d* tests?, with [^\n]{1,100}",
-    re.MULTILINE,
-)
-_EMPTY_RESULT = late_pattern(
-    r"test result: ok\. 0 passed; 0 failed;|ok[ \t].*\[no tests to run\]"
-    r"|[ \t]*Tests:? {2,}\d(?![^\n]*(?:passed|failed))"
-    r"|=* ?\d+ skipped(?:, \d+ (?:deselected|warnings?))* in \d|Ran (\d+) .*\n+OK \(skipped=\1\)"
-    r"|(\d+) examples?, 0 failures, \2 pending$|Tests: (\d+), .*\b(?:Skipped|Incomplete): \3\.|Skipped!"
-    r"|(?:\[\w+\] )?Tests run: (\d+), Failures: 0, Errors: 0, Skipped: \4\b|> Task .* NO-SOURCE|> No tests"
-    r"|ok \d+ .*# SKIP\b|[#ℹ] pass 0\n[#ℹ] fail 0|ok \| 0 passed\b.* 0 failed\b"
-    r"|[ \t]*Executed (\d+) tests?, with \5 tests? skipped and 0 failures"
-)
-"""Matches the results of cargo, go, jest, vitest, pytest, unittest, rspec, phpunit, dotnet, Maven, Gradle, node, deno
-and XCTest where each test was skipped or left out by options, or there is none."""
-_GO_RAN, _GO_SKIPPED = late_pattern(r"^ *--- (?:PASS|FAIL): ", re.MULTILINE), "--- SKIP: "
-
-_LOOKED_AT = 8_000
-"""Characters examined at the end of an output, where test runners report the result."""
-
 _LAST_LINES = 12
 """Lines at the end of an output in which it may say that there was no program to run."""
 
@@ -368,15 +322,15 @@ _MISSING = late_pattern(
 def outcome(command: str, return_code: int, output: str) -> bool | None:
     """Return whether a test or build succeeded, by its exit code; None if nothing was tested, or it could not be run.
     Its output counts if another part of the command may hide the code (`pytest | tail`)."""
-    end = output[-_LOOKED_AT:]
+    end = output[-LOOKED_AT:]
     is_hidden = bool(_HIDES_CODE.search(command))
     if return_code in NOT_FOUND and _got_past_tests(command, end):
         return True
-    if return_code in NOT_FOUND or (_NOTHING_TO_TEST.search(end) and not _RAN.search(end)):
+    if return_code in NOT_FOUND or has_nothing_to_test(end):
         return None
-    if _left_out_all(end) and command_kind(command) != "build":
+    if ran_none(end) and command_kind(command) != "build":
         return None
-    if (return_code or is_hidden) and not _RAN.search(end):
+    if (return_code or is_hidden) and not has_result(end):
         last = "\n".join([line for line in end.splitlines() if line.strip()][-_LAST_LINES:])
         if _NO_PROGRAM.search(last):
             return None
@@ -408,7 +362,7 @@ _STOPPED = (124, 130, 137, 143, -2, -9, -15)
 
 def crashed(command: str, return_code: int, output: str) -> bool:
     """Return whether a program ended by an error of its own. What it prints counts if the exit code may be hidden."""
-    end = output[-_LOOKED_AT:]
+    end = output[-LOOKED_AT:]
     if return_code in _STOPPED or "KeyboardInterrupt" in end or "BrokenPipe" in end:
         return False
     may_have = return_code != 0 or bool(_HIDES_CODE.search(command))
@@ -439,14 +393,14 @@ def tool_failed(command: str, return_code: int) -> bool:
 
 def missing_reason(output: str) -> str:
     """Return the line that says why a test or build could not be run; "" if there was just no such program."""
-    lines = [line.strip() for line in output[-_LOOKED_AT:].splitlines() if line.strip()][-_LAST_LINES:]
+    lines = [line.strip() for line in output[-LOOKED_AT:].splitlines() if line.strip()][-_LAST_LINES:]
     line = next((line for line in lines if _NO_PROGRAM.search(line)), "")
     return "" if re.search(r"(?i)not found|no such (?:file|program)|見つかりません", line) else line
 
 
 def error_line(output: str) -> str:
     """Return the last line of an output that names an error; "" if there is none."""
-    lines = _ERROR_LINE.findall(output[-_LOOKED_AT:])
+    lines = _ERROR_LINE.findall(output[-LOOKED_AT:])
     return lines[-1].strip() if lines else ""
 
 
@@ -471,22 +425,7 @@ def has_committed(return_code: int, output: str) -> bool:
     """Return whether a command that asked git for a commit got one."""
     if _COMMITTED.search(output):
         return True
-    return return_code == 0 and not _NOT_COMMITTED.search(output[-_LOOKED_AT:])
-
-
-def found_no_tests(output: str) -> bool:
-    """Return whether a test runner says that it found no test, and none was run."""
-    end = output[-_LOOKED_AT:]
-    is_said = bool(re.search(_NO_TESTS, end, re.MULTILINE | re.IGNORECASE)) and not _RAN.search(end)
-    return is_said or _left_out_all(end)
-
-
-def _left_out_all(end: str) -> bool:
-    """Return whether there are results of tests, and each says that none was run."""
-    if _GO_SKIPPED in end and not _GO_RAN.search(end):
-        return True
-    results = _RESULTS.findall(end)
-    return bool(results) and all(map(_EMPTY_RESULT.match, results))
+    return return_code == 0 and not _NOT_COMMITTED.search(output[-LOOKED_AT:])
 
 
 def _got_past_tests(command: str, end: str) -> bool:

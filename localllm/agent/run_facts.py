@@ -14,7 +14,6 @@ from localllm.agent.command_kinds import (
     commits,
     crashed,
     error_line,
-    found_no_tests,
     has_committed,
     missing_reason,
     only_brings_back,
@@ -25,6 +24,7 @@ from localllm.agent.command_kinds import (
     tool_failed,
 )
 from localllm.agent.selected_tests import failed_tests
+from localllm.agent.test_output import found_no_tests
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
