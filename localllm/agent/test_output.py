@@ -28,14 +28,14 @@ _RAN = late_pattern(
 )
 """Matches the result of tests or compilers that were run, in whose output anything may stand."""
 
-_RESULTS = late_pattern(
+_RESULTS = late_pattern(  # what could not be compiled is a result as well
     r"^test result: [^\n]{1,200}|^(?:ok|FAIL)[ \t]+\S[^\n]{0,300}|^--- FAIL|^[ \t]*Tests:? {2,}\d[^\n]{0,200}"
     r"|\b[1-9]\d* (?:passed|failed|passing|failing)\b"
     r"|^=* ?[1-9]\d* skipped(?:,| in \d)[^\n]{0,200}|^Ran [1-9]\d* tests? in [^\n]{1,50}\n+OK[^\n]{0,100}"
     r"|^[1-9]\d* examples?, [^\n]{1,100}|^Tests: [1-9]\d*, [^\n]{1,200}|^(?:Passed|Failed|Skipped)! +- [^\n]{1,200}"
     r"|^(?:\[\w{1,20}\] )?Tests run: [1-9]\d*, [^\n]{1,200}|^> Task :(?:\S{0,200}:)?\w{0,60}[tT]est(?: NO-SOURCE)?$"
     r"|^> No tests found for given includes|^[#ℹ] pass \d+\n[#ℹ] fail \d+"
-    r"|^[ \t]*Executed [1-9]\d* tests?, with [^\n]{1,100}",
+    r"|^[ \t]*Executed [1-9]\d* tests?, with [^\n]{1,100}|^error(?:\[E\d+\])?: |^\[ERROR\] ",
     re.MULTILINE,
 )
 _EMPTY_RESULT = late_pattern(
@@ -49,7 +49,7 @@ _EMPTY_RESULT = late_pattern(
 )
 """Matches the results of cargo, go, jest, vitest, pytest, unittest, rspec, phpunit, dotnet, Maven, Gradle, node, deno
 and XCTest where each test was skipped or left out by options, or there is none."""
-_GO_RAN, _GO_SKIPPED = late_pattern(r"^ *--- (?:PASS|FAIL): ", re.MULTILINE), "--- SKIP: "
+_GO_RAN, _GO_SKIPPED = late_pattern(r"^ *--- (?:PASS|FAIL): |^FAIL\b", re.MULTILINE), "--- SKIP: "
 
 
 def has_result(end: str) -> bool:
