@@ -61,6 +61,18 @@ _APPLIED = late_pattern(
     re.ASCII | re.IGNORECASE,
 )
 _APPLIED_JA = late_pattern(_QUOTED + _LIST + rf" ?[にへ](?:も|は)?{_PLAIN_JA}{{0,20}}適用{_DONE_JA}")
+_NOW = late_pattern(
+    r"(?:^|[.,;:] |\b(?:and|while|the|both) )"
+    + _QUOTED
+    + _LIST
+    + r" now (?:also |both |all )?(?:(?:quote|use|import|include|mention|document|declare|define|list)s?|contains?)\b",
+    re.ASCII | re.IGNORECASE,
+)
+"""Says what stands in a file, not what a program does, which may be due to another file."""
+_NOW_JA = late_pattern(
+    _QUOTED + _LIST + rf" ?[はも](?:(?!ので|ため|から|て)(?:{_PLAIN_JA}|、)){{1,40}}"
+    r"(?:囲み|囲んで|直し|修正し|変更し|更新し|書き換え|追加し)(?:ました|ています|てあります|済みです)"
+)
 _MADE_JA = late_pattern(
     _QUOTED + _LIST + rf"(?: ?という\w{{1,8}})? ?[をにへも](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
     rf"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ){_DONE_JA}"
@@ -207,8 +219,9 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
         is_mine = bool(_MINE.search(said))
         made = [(match, "made") for one in (_MADE_ONE, _MADE_JA) for match in one.finditer(said) if is_mine]
         changed = [(match, "changed") for one in (_CHANGED_ONE, _CHANGED_JA) for match in one.finditer(said) if is_mine]
-        applied = [(match, "changed") for one in (_APPLIED, _APPLIED_JA) for match in one.finditer(said)]
-        for match, how in (*made, *changed, *has_been, *applied):
+        others = (_APPLIED, _APPLIED_JA, _NOW, _NOW_JA)
+        stated = [(match, "changed") for one in others for match in one.finditer(said)]
+        for match, how in (*made, *changed, *has_been, *stated):
             for path in _paths(match):
                 found.setdefault(path, ClaimedFile(path, "made" if how == "made" else "changed"))
     for one in _listed(without_code(ends_of(answer))) if "." in answer else ():
