@@ -23,6 +23,7 @@ CARGO = (".cargo/config.toml", ".cargo/config")
 
 _MOST = 1 << 20  # bytes of a file
 _MOST_INCLUDED = 10  # nested includes, as in git
+_MOST_IN_VARIABLES = 1_000  # settings
 _SECTIONS = (
     "advice apply author blame branch color column commit committer core diff feature fetch filter format gc grep help "
     "index init log maintenance merge pack pretty protocol pull push rebase rerere safe stash status submodule tag "
@@ -133,7 +134,7 @@ def git_settings_of_user(environment: Mapping[str, str], root: Path | None = Non
     """Return all settings in the user's own files, with what these include for a repository at `root`, in their order.
 
     Paths of included files are absolute. Without `root`, with everything that may be included for any repository (its
-    branch or its remotes may change), and with the settings of the machine.
+    branch or its remotes may change), and with the settings of the machine and of variables.
     """
     return [setting for _, setting in _settings_of_user(environment, root)]
 
@@ -149,6 +150,18 @@ def _settings_of_user(environment: Mapping[str, str], root: Path | None) -> Iter
         files.insert(0, home / environment.get("GIT_CONFIG_SYSTEM", "/etc/gitconfig"))
     for file in files:
         yield from _all(file, home, root, 0)
+    if root is None:
+        yield from (("", setting) for setting in _of_variables(environment))
+
+
+def _of_variables(environment: Mapping[str, str]) -> Iterator[Setting]:
+    """Yield the settings in the variables of `GIT_CONFIG_COUNT`."""
+    count = environment.get("GIT_CONFIG_COUNT", "")
+    for number in range(min(int(count) if count.isdecimal() else 0, _MOST_IN_VARIABLES)):
+        key, value = (environment.get(f"GIT_CONFIG_{part}_{number}", "") for part in ("KEY", "VALUE"))
+        section, _, rest = key.partition(".")
+        subsection, _, name = rest.rpartition(".")
+        yield Setting(section.lower(), subsection, name.lower(), value)
 
 
 def _all(file: Path, home: Path, root: Path | None, depth: int) -> Iterator[tuple[str, Setting]]:

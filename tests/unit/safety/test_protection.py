@@ -49,6 +49,21 @@ def test_hooks_in_a_folder_that_the_users_settings_name(root: ProjectRoot) -> No
     assert is_protected(root, ".githooks/pre-commit")
 
 
+def test_what_the_users_settings_in_variables_name(root: ProjectRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not is_protected(root, "hooks/pre-commit")
+    named = {"core.hooksPath": "hooks", "filter.x.clean": "scripts/clean.sh", "core.bare": "false"}
+    for number, (key, value) in enumerate(named.items()):
+        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
+        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", str(root.path / value) if "/" in value else value)
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "3")
+    root = ProjectRoot(root.path, named=ProtectedFiles(root.path, None).named)
+    assert is_protected(root, "hooks/pre-commit")
+    assert is_protected(root, "scripts/clean.sh")
+    assert not is_protected(root, "src/hooks.py")
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "many")
+    assert not is_protected(ProjectRoot(root.path, named=ProtectedFiles(root.path, None).named), "hooks/pre-commit")
+
+
 def test_what_a_hook_is_a_link_to(root: ProjectRoot) -> None:
     (root.path / ".git/hooks").mkdir(exist_ok=True)
     (root.path / ".git/hooks/pre-commit").symlink_to("../../scripts/check.sh")
