@@ -39,8 +39,10 @@ _BOUNDED = ("/bin/sh", "-c", 'ulimit -v "$0" 2>/dev/null; exec "$@"')
 _THREADS = "--threads=2"  # each of them takes memory
 
 _NO_REVERSE = ("-c", "pack.writeReverseIndex=false")
-_OF_MACHINE = re.compile(rb"(?i)creat|writ|alloc|memory|thread|no space")
+_OF_MACHINE = re.compile(rb"(?i)open|read|creat|writ|alloc|memory|no space")
 """What git says where the machine, not the pack, is the cause."""
+_BROKEN, _FATAL = 128, b"fatal: "
+"""How git ends at a pack that is broken; another status is that of a shell, of a loader or of something around git."""
 
 _Identity = tuple[int, ...]
 _Pack = tuple[str, os.stat_result, os.stat_result]
@@ -182,9 +184,11 @@ class StoredObjects:
                 timeout=seconds,
                 check=False,
             )
-            if done.returncode < 0 or _OF_MACHINE.search(done.stderr):
-                raise ValueError(pack)
-            return _read(made) if not done.returncode else None
+            if done.returncode == 0:
+                return _read(made)
+            if done.returncode == _BROKEN and _FATAL in done.stderr and not _OF_MACHINE.search(done.stderr):
+                return None
+            raise ValueError(pack)
 
 
 def _pack_of(index: str) -> str:

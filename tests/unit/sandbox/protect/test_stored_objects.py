@@ -414,6 +414,33 @@ def test_git_reads_packs_away_from_the_project(
     assert not Path((tmp_path / "place").read_text().strip()).is_relative_to(root)
 
 
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (127, "git: error while loading shared libraries: libpcre2-8.so.0: cannot open shared object file"),
+        (126, "No version is set for command git"),
+        (129, "usage: git index-pack"),
+        (128, "fatal: cannot open packfile '/dev/fd/7': No such file or directory"),
+        (128, "fatal: cannot pread pack file: Input/output error"),
+    ],
+)
+def test_a_pack_stays_where_git_cannot_be_run(
+    root: Path, files: ProtectedFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, said: str
+) -> None:
+    program = tmp_path / "git"
+    program.write_text(f'#!/bin/sh\necho "{said}" >&2\nexit {status}\n')
+    program.chmod(0o700)
+
+    def found(*_given: object) -> str:
+        return str(program)
+
+    monkeypatch.setattr(stored_objects, "find_program", found)
+    files.begin()
+    git(root, "repack", "-adq")
+    assert files.end() == ()
+    assert files.is_overlooked
+
+
 READING = """
 import subprocess, sys
 from pathlib import Path
