@@ -192,7 +192,7 @@ class Repository:
 
     async def ignored(self, paths: Sequence[str]) -> list[str]:
         """Return those of the unchanged or untracked `paths` that are ignored, or folders with something ignored."""
-        options = ("--porcelain=v2", "--ignored", "--null")
+        options = ("--porcelain=v2", "--ignored", "--null", "--ignore-submodules=dirty")  # whatever .gitmodules says
         listed = os.fsdecode(await self.run(Question(("status", *options, "--", *paths)))).split("\0")
         prefix = "" if self._root == self.top else f"{self._root.relative_to(self.top)}/"
         ignored = {name[2:].rstrip("/") for name in listed if name.startswith("! ")}

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -918,6 +918,36 @@ async def test_a_submodule_cannot_run_its_programs(project: Project, canary: Pat
     project.git("config", "diff.ignoreSubmodules", "none")
     await use_all(project)
     assert not canary.exists()
+
+
+@pytest.mark.parametrize("state", ["unchanged", "staged", "new", "checked out", "in conflict"])
+async def test_a_submodule_that_is_committed_cannot_run_its_programs(
+    project: Project, canary: Path, state: str
+) -> None:
+    inner = Project(project.root / "sub")
+    inner.commit("b.txt", "one\n")
+    project.write(".gitmodules", '[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n\tignore = none\n')
+    project.git("add", ".gitmodules", *(["sub"] if state != "new" else []))
+    project.git("commit", "--quiet", "-m", "sub")
+    if state == "in conflict":
+        project.git("checkout", "--quiet", "-b", "other")
+        project.git("update-index", "--cacheinfo", f"160000,{'1' * 40},sub")
+        project.git("commit", "--quiet", "-m", "other")
+        project.git("checkout", "--quiet", "-")
+    if state != "unchanged":
+        inner.commit("c.txt")
+    if state in ("staged", "in conflict"):
+        project.git("add", "sub")
+    if state == "in conflict":
+        project.git("commit", "--quiet", "-m", "ours")
+        project.git("merge", "--quiet", "other", ok=False)
+    inner.write(".gitattributes", "* filter=evil\n")
+    inner.git("config", "filter.evil.clean", str(project.root / "harm.sh"))
+    (inner.root / "b.txt").write_text("two\n")
+    with suppress(ToolExecutionError):
+        await project.run(git_commit, message="m", files=["sub"])
+    assert not canary.exists()
+    assert (project.git("log", "-1", "--format=%s") == "m\n") != (state == "unchanged")
 
 
 async def test_a_folder_that_looks_like_a_bare_repository_is_none(tmp_path: Path, user_settings: Path) -> None:
