@@ -374,14 +374,17 @@ class Finishing(Middleware):
             yield Finding("only_words", Phrase("nothing was changed"), contradicts=True)
 
     def _claims_unasked(self, state: RunState, text: str) -> bool:
-        """Return whether the answer claims a change of its own though no tool was called, nor has any changed a file in
-        the session, and the request may have been for one in other words than `asks_for_change` knows."""
-        request = state.goal
+        """Return whether the answer claims a change of its own though no tool was called, or those of the first request
+        have only read, nor has any changed a file in the session, and the request may have been for one in other words
+        than `asks_for_change` knows."""
+        request, facts = state.goal, self._facts
+        has_read = facts.calls and not (facts.has_run or facts.has_changed) and len(state.history.words) == 1
         return (
-            not self._facts.calls
+            (bool(has_read) or not facts.calls)
             and any(tool.name in _WRITERS for tool in state.tools)
             and phrases.claims_own_change(text)
             and not (request_phrases.asks_for_change(request) or request_phrases.asks_for_words(request))
+            and (not facts.calls or request_phrases.may_order_change(request))
             and not (phrases.needs_nothing(text) or phrases.admits_failure(text))
             and not is_told_to_plan(state.history)
             and not self._tools.changes.made_since(0)

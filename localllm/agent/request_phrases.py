@@ -60,6 +60,7 @@ _WANTED = (
     r"(?i)\bshould(?: now| also)? (?!i\b|we\b)[a-z]|\bneeds? (?:an?|to) \w"
     r"|\b(?:i|we) (?:want|need) (?!(?:you|to|me|us|some(?:one|body)|help|time|answers?|users|people)\b)[\w.`()-]{1,60} "
     r"to (?!(?:be|know|understand|think|explain|tell|see|show|help)\b)[a-z]"
+    r"|^[`'\"]?(?:[\w./-]{0,99}\w\.[a-z]\w{0,7}|(?:Docker|Make)file)[`'\"]? must (?:not |never |also |now )?[a-z]"
     r"|\b(?:i|we) (?:want|need) (?:an?|the) .{0,60}"
     r"(?:\b(?:script|program|tool|file|tests?|module|class|function)\b|\w\.\w)"
 )
@@ -70,7 +71,14 @@ _ABOUT = (
     r"|count|check|run|discuss|think|plan|draft|sketch|outline|answer|write (?:a |the |one )?(?:shell )?command)\b"
 )
 _HOW = r"(?i)(?:and |so |please )?(?:how|what|which|where|when|why|explain|describe|show|tell)\b"
-_GIVEN_JA = r"て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|$)|て[。！!\s]*$|たい|なさい"
+_END_JA = r"(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい|、|$)"
+_GIVEN_JA = rf"て{_END_JA}|て[。！!\s]*$|とい?て|たい|なさい"
+_EDITED_JA = (
+    rf"(?:足し|伸ばし|延ばし|増やし|減らし|外し|差し替え|切り出し|揃え|分け|絞っ)(?:{_GIVEN_JA})"
+    rf"|(?:囲ん|挟ん)で(?:{_END_JA}|[。！!\s]*$)|抜い(?:{_GIVEN_JA})|(?<!の)ように(?:し|変え)(?:{_GIVEN_JA})"
+    rf"|[0-9A-Za-z秒分] ?に(?:し|変え)(?:{_GIVEN_JA})"
+)
+"""Orders of an edit in other words: 変数を引用符で囲んで, 失敗したら止まるようにして, ポートを9000にしといて."""
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
     r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
@@ -118,9 +126,9 @@ def _orders_change(request: str) -> bool:
     wishes = "" if request.isascii() else wishes_in(request)
     if search_ja(_CHANGE_JA, wishes, re.MULTILINE) or search_ja(_CHANGE_NOUN_JA, wishes):
         return True
-    if any(re.search(_MADE_JA, said) and not re.search(_TEXT_JA, said) for said in _lines_ja(wishes)):
+    if any(search_ja(f"{_MADE_JA}|{_EDITED_JA}", said) and not re.search(_TEXT_JA, said) for said in _lines_ja(wishes)):
         return True
-    has_verb, has_wish = has_any(request, _CHANGE_BEGINS), has_any(request, ("should", "need", "want"))
+    has_verb, has_wish = has_any(request, _CHANGE_BEGINS), has_any(request, ("should", "need", "want", "must"))
     if has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in sentences_in(request)):
         return True
     for sentence in sentences_in(request) if has_verb or has_wish else ():
@@ -263,14 +271,19 @@ _EDIT_JA = (
 )
 
 
+_FILE = r"(?a:[\w./-]{0,99}\w\.[a-z]\w{0,7}|(?:Docker|Make)file)(?![\w.])"
+
+
 def orders_edit(request: str) -> bool:
     """Return whether it orders an edit of code or files, in words that hardly mean a text of the answer."""
     return asks_for_change(request) and any(map(_orders_edit, sentences_in(wishes_in(request))))
 
 
 def _orders_edit(said: str) -> bool:
-    if search_ja(_EDIT_JA, said):
+    if search_ja(f"{_EDIT_JA}|{_EDITED_JA}", said) or (search_ja(_MADE_JA, said) and re.search(_FILE, said)):
         return not re.search(_TEXT_JA, said)
+    if re.match(rf"(?i)[`'\"]?{_FILE}[`'\"]? (?:should|must|needs? to) (?:not |never |also |now )?[a-z]", said):
+        return not said.endswith("?")
     if re.search(_ASKED_LAST, said):
         return True
     found = re.match(_ASKED, said) or re.match(_ORDERED, said) or _asked_later(said)
@@ -281,6 +294,8 @@ def _orders_edit(said: str) -> bool:
         return False
     if verb in _EDITS or not re.match(_ASKED, said):
         return not re.search(_EDIT_NOUN, rest)
+    if verb == "make" and re.match(rf"(?i) ?(?:the )?[`'\"]?{_FILE}[`'\"]? [a-z]", rest):
+        return True
     return bool(re.search(_OF_CODE, rest))
 
 
@@ -398,6 +413,11 @@ def asks_for_words(request: str) -> bool:
     text = ends_of(request)
     is_question = any(re.match(_ABOUT, one) or one.endswith(("?", "？")) for one in sentences_in(text))
     return is_question or "```" in text or wants_words_ja(text) or bool(re.search(_TEXT, text))
+
+
+def may_order_change(request: str) -> bool:
+    """Return whether it may be an order for a change in words that are not known: no question, nor one for words."""
+    return not (asks_for_change(request) or asks_for_words(request) or search_ja(_WORDS_JA, ends_of(request)))
 
 
 def asks_for_command(request: str) -> bool:
