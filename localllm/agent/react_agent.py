@@ -256,7 +256,9 @@ class ReActAgent:
         self._policies.begin()
         # What was pasted may stand in several places.
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
-        is_read_only, banned = forbids_change(query), None if is_agreement(query) else banned_files(query)
+        is_read_only, banned = forbids_change(query), banned_files(query)
+        if not banned and self.tool_system.banned and is_agreement(query):
+            banned = self.tool_system.banned
         beside = before + behind + piped
         self.tool_system.begin_turn(typed, beside=beside, is_read_only=is_read_only, banned=banned)
 

@@ -178,17 +178,22 @@ class ToolSystem:
         return verdict.decision == "allow" or is_approved or is_askable
 
     def begin_turn(
-        self, said: str = "", *, beside: str = "", is_read_only: bool = False, banned: Collection[str] | None = ()
+        self, said: str = "", *, beside: str = "", is_read_only: bool = False, banned: Collection[str] = ()
     ) -> None:
         """Start a turn with the user's words: changes from here on are undone together by `undo(turn=True)`.
         `beside`: text given with them that is not the user's; `is_read_only`: they forbid changes of files, or those of
-        the `banned` ones; None: as in the turn before."""
+        the `banned` ones."""
         if self._agent:  # a sub-agent works within its parent's turn
             return
         self.hear(said, beside=beside)
         self._judge.is_read_only = is_read_only
-        self._judge.banned = self._judge.banned if banned is None else banned
+        self._judge.banned = banned
         self._snapshots.begin_turn()
+
+    @property
+    def banned(self) -> Collection[str]:
+        """Files and folders that the user wants left as they are, in this turn."""
+        return self._judge.banned
 
     def hear(self, said: str, *, beside: str = "") -> None:
         """Record the user's words: sending them off this machine reveals nothing new.
