@@ -98,6 +98,7 @@ class ProtectedFiles:
         self._failed: Exception | None = None
         self._spared = frozenset[str]()
         self._in_packages: dict[str, int] = {}
+        self._pinned_first: set[str] | None = None
         self._put = PutBack(root, quarantine)
 
     def look_ahead(self) -> None:
@@ -278,7 +279,8 @@ class ProtectedFiles:
 
     def pins(self) -> tuple[list[str], list[str]]:
         """Return the absolute paths that can be made read-only while a command runs, and the folders above them that
-        must not be renamed. If there are very many, the nearest ones; changes of the others are undone all the same."""
+        must not be renamed. If there are very many, those of the project's own repository, then what was there before
+        any command, the nearest first; changes of the others are undone all the same."""
         whole = {top for top in self._known.tops if may_be_read_only(top) and not is_of_linked_work_tree(top)}
         known: dict[str, bool] = {}
         rest = {
@@ -291,7 +293,13 @@ class ProtectedFiles:
                 or lies_in(whole, path.rpartition("/")[0], known)
             )
         }
-        pinned = sorted(whole | rest, key=by_depth)[:_MOST_PINS]
+        if self._pinned_first is None:
+            self._pinned_first = whole | rest
+        first = self._pinned_first
+        by_weight = sorted(
+            whole | rest, key=lambda path: (not path.startswith(".git/"), path not in first, by_depth(path))
+        )
+        pinned = by_weight[:_MOST_PINS]
         held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
         absolute = f"{self._root}/"
         return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)

@@ -258,6 +258,26 @@ open(".vscode/tasks.json", "w").write("{}")
     assert files.end() == ()
 
 
+def test_what_a_command_makes_takes_no_pin_away(root: Path) -> None:
+    put(root / ".git/config", "[core]\n\tbare = false\n")
+    put(root / ".git/hooks/pre-commit")
+    for name in ("deep/in/.envrc", "z/.vscode/tasks.json"):
+        put(root / name)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    before = files.pins()[0]
+    for number in range(300):
+        for name in ("HEAD", "objects/x", "refs/x"):
+            put(root / f".a{number}" / name, "ref: refs/heads/main\n")
+        put(root / f".a{number}/config", "[core]\n\tbare = true\n")
+    assert files.end() == ()
+    files.begin()
+    now = files.pins()[0]
+    assert {str(root / ".git/config"), str(root / ".git/hooks"), str(root / "deep/in/.envrc")} <= set(before)
+    assert set(before) < set(now)
+    assert files.end() == ()
+
+
 def test_what_can_be_pinned_is_found_in_folders_however_deep(root: Path) -> None:
     deep = "/".join(["d"] * 900)
     (root / deep).mkdir(parents=True)
