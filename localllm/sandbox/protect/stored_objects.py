@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.paths import find_program
-from localllm.base.regular_files import NO_LINK, READ, opened
+from localllm.base.regular_files import NO_LINK, READ, open_regular, read_regular
 from localllm.sandbox.protect.folder_listings import FolderListings
 from localllm.sandbox.protect.index_entries import hash_size
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
@@ -109,7 +109,7 @@ class StoredObjects:
                 found[path[start:]] = Entry(about.st_mode, identity_of(about), None)
         for path, about, of_pack in sorted(packs, key=lambda one: one[2].st_size):
             try:
-                now = _read(path)
+                now = read_regular(Path(path), _MOST_INDEX)
                 content = now if self._is_as_before(path, deadline) else self._index_of(_pack_of(path), now, deadline)
             except (OSError, subprocess.SubprocessError, ValueError):
                 self.is_cut = True  # not tried again: that of a large clone would take its time after each command
@@ -171,9 +171,9 @@ class StoredObjects:
         options = [] if now.startswith(b"\xfftOc") else ["--index-version=1"]
         if _hash_size(pack) == 32:
             options.append("--object-format=sha256")
-        with Scratch({}, self._root) as scratch, opened(os.open(pack, READ | NO_LINK)) as file:
-            made = str(scratch.temporary / "index")
-            make = [git, *_NO_REVERSE, "index-pack", _THREADS, *options, "-o", made, f"/dev/fd/{file.fileno()}"]
+        with Scratch({}, self._root) as scratch, open_regular(Path(pack)) as file:
+            made = scratch.temporary / "index"
+            make = [git, *_NO_REVERSE, "index-pack", _THREADS, *options, "-o", str(made), f"/dev/fd/{file.fileno()}"]
             done = subprocess.run(
                 [*_BOUNDED, str(_MOST_ADDRESSES), *make],
                 cwd=scratch.temporary,
@@ -185,7 +185,7 @@ class StoredObjects:
                 check=False,
             )
             if done.returncode == 0:
-                return _read(made)
+                return read_regular(made, _MOST_INDEX)
             if done.returncode == _BROKEN and _FATAL in done.stderr and not _OF_MACHINE.search(done.stderr):
                 return None
             raise ValueError(pack)
@@ -203,7 +203,7 @@ def _hash_size(pack: str) -> int:
 
 def _end_of(file: str) -> bytes:
     """Return the last bytes of a file, of a check sum or more."""
-    with opened(os.open(file, READ | NO_LINK)) as source:
+    with open_regular(Path(file)) as source:
         source.seek(-min(_LONGEST_SUM, os.fstat(source.fileno()).st_size), os.SEEK_END)
         return source.read()
 
@@ -212,7 +212,7 @@ def _has_sum(file: str, check_sum: bytes, deadline: float) -> bool:
     """Return whether a file ends with this check sum, and it is that of the content before; False if there is no time
     to find out."""
     content = hashlib.new("sha1" if len(check_sum) == 20 else "sha256", usedforsecurity=False)
-    with opened(os.open(file, READ | NO_LINK)) as source:
+    with open_regular(Path(file)) as source:
         left = os.fstat(source.fileno()).st_size - len(check_sum)
         while left > 0 and time.monotonic() < deadline and (piece := source.read(min(left, _PIECE))):
             content.update(piece)
@@ -273,14 +273,6 @@ def _is_sound(name: str, file: str, deadline: float, *, may_grow: bool) -> bool 
     finally:
         os.close(fd)
     return content.hexdigest() == name if unpack.eof else may_grow
-
-
-def _read(path: str) -> bytes:
-    with opened(os.open(path, READ | NO_LINK)) as file:
-        content = file.read(_MOST_INDEX + 1)
-    if len(content) > _MOST_INDEX:
-        raise ValueError(path)
-    return content
 
 
 def _may_be_stored(entry: os.DirEntry[str]) -> bool:
