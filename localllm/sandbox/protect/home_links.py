@@ -7,6 +7,7 @@ Shells, git and other programs read them there, by names that need not be protec
 import os
 import re
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from threading import Lock
@@ -27,6 +28,8 @@ _NAMING = (
 _RUN = "git fish systemd/user autostart environment.d plasma-workspace/env direnv localllm"
 """What in the folder of settings is run, or names programs that are, without its user starting it."""
 
+_FIRST = frozenset(name.partition("/")[0] for name in _RUN.split())
+
 _RUN_OF_DATA = frozenset(
     "applications autostart bash-completion caja caja-python dbus-1 file-manager fish kio konsole kservices5 "
     "kservices6 kwin nautilus nautilus-python nemo nemo-python systemd thumbnailers zsh".split()
@@ -36,7 +39,7 @@ _RUN_OF_DATA = frozenset(
 _ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta/history")
 """Files: where a setting is linked to the folder, they are put back if a command makes them."""
 
-_MOST_FOLDERS = 1_000
+_MOST_FOLDERS = 3_000  # what is run first
 _SHARE = 20  # a search takes at most a twentieth of the time
 
 
@@ -105,11 +108,12 @@ class HomeLinks:
         settings = self._environment.get("XDG_CONFIG_HOME", "").rstrip("/")
         data = self._environment.get("XDG_DATA_HOME", "").rstrip("/")
         datas = {f"{home}/.local/share", *([data] if data.startswith("/") else [])}
-        pending = [(home, -1), *((folder, _IN_CONFIG) for folder in datas)]
-        pending += [(settings, _IN_CONFIG)] if settings.startswith("/") else []
-        for at, (folder, deeper) in enumerate(pending):
-            if at >= _MOST_FOLDERS:
-                return
+        pending = deque([(home, -1, False), *((folder, _IN_CONFIG, True) for folder in datas)])
+        pending += [(settings, _IN_CONFIG, False)] if settings.startswith("/") else []
+        left = _MOST_FOLDERS
+        while pending and left > 0:
+            left -= 1
+            folder, deeper, is_run = pending.popleft()
             if f"{folder}/".startswith(self._inside):
                 continue
             for entry in self._listings.of(folder):
@@ -123,4 +127,6 @@ class HomeLinks:
                     yield path
                 elif deeper:
                     in_top = _IN_CONFIG if entry.name == ".config" else 0
-                    pending.append((path, in_top if is_top else deeper - 1))
+                    is_first = is_run or (deeper == _IN_CONFIG and entry.name in _FIRST)
+                    put = pending.appendleft if is_first else pending.append
+                    put((path, in_top if is_top else deeper - 1, is_first))

@@ -133,6 +133,17 @@ def test_no_home() -> None:
     assert not HomeLinks(Path("/project"), {"HOME": "relative"}).targets()
 
 
+@pytest.mark.parametrize("place", ["fish/conf.d/x.fish", "systemd/user/x.service"])
+def test_what_is_run_is_searched_before_many_other_folders(home: Path, place: str) -> None:
+    for app in range(45):
+        for number in range(120):
+            (home / f".config/app{app}/{number}").mkdir(parents=True)
+    link = home / ".config" / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(home / "dotfiles/mine")
+    assert targets(home) == {"mine"}
+
+
 def test_a_link_made_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count()  # each search takes a second
     monkeypatch.setattr(home_links, "time", SimpleNamespace(monotonic=lambda: next(clock)))
