@@ -36,6 +36,10 @@ def _never(_before: str, _after: str) -> bool:
     return False
 
 
+def _none() -> Sequence[str]:
+    return ()
+
+
 def _not_so() -> bool:
     return False
 
@@ -60,7 +64,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     images, None if unknown. `web` is None if disabled, `knowledge` if there are no collections. `emit` receives events
     while the tool runs. `may_follow` returns whether a page may lead to another address without confirmation; it raises
     SafetyViolationError for a denied one. `may_read_anew` returns whether the call's page could be read without
-    confirmation even if no search had found it. `plan` is the plan made by the call's preview.
+    confirmation even if no search had found it. `changed` returns the files that tools have changed in this session.
+    `plan` is the plan made by the call's preview.
     """
 
     root: ProjectRoot
@@ -80,6 +85,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit = _nobody
     may_follow: Callable[[str, str], bool] = _never
     may_read_anew: Callable[[], bool] = _not_so
+    changed: Callable[[], Sequence[str]] = _none
     plan: object = None
 
     @property

@@ -57,7 +57,7 @@ async def _preview_commit(context: ToolContext, message: str, files: Sequence[st
     brief="Commit these files, else what is staged or tracked.",
 )
 async def git_commit(context: ToolContext, message: str, files: list[str] = []) -> ToolOutput:  # noqa: B006 - read only
-    """Commit these files; without files what is staged, else all changes to tracked files."""
+    """Commit these files; without files what is staged, else your changes to tracked files."""
     from localllm.tools.git_commit import commit
 
     return await commit(context, message, files)

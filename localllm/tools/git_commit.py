@@ -80,7 +80,7 @@ async def _plan(repository: Repository, context: ToolContext, message: str, file
     root = context.root
     if not message.strip():
         raise ToolExecutionError("git_no_message")
-    plan = _without_closed(await _choose(repository, root, files), closed_paths(context), message)
+    plan = _without_closed(await _choose(repository, root, files, context.changed()), closed_paths(context), message)
     if not plan.changes and plan.status.operation != "merge":  # which may change nothing here
         raise _nothing_to_commit(plan)
     if outside := [change.path for change in plan.changes if change.is_outside]:
@@ -153,7 +153,9 @@ def _content_of(file: Path) -> bytes:
         return b""
 
 
-async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str]) -> _Plan:
+async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str], changed: Collection[str]) -> _Plan:
+    """Choose what is committed: the `files`; without them what is staged, else what this session has changed of the
+    tracked files, as the rest may be the user's unfinished work; all of them if it has changed none."""
     paths = [git_path(root, file) for file in files]
     named: Sequence[Change] = ()
     if paths:
@@ -167,7 +169,9 @@ async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str
     inside = by_kind(change for change in status.changes if not change.is_outside)
     staged = everywhere["staged"] + everywhere["conflicts"]
     if not (staged or paths or repository.commits_whole):
-        return _Plan(status, as_now=True, changes=inside["modified"], left_out=inside["untracked"])
+        own = [one for one in inside["modified"] if not {one.path, one.old_path}.isdisjoint(changed)]
+        left = [one for one in inside["modified"] if own and one not in own]
+        return _Plan(status, as_now=True, changes=own or inside["modified"], left_out=[*left, *inside["untracked"]])
     await asyncio.to_thread(_refuse_conflicts, root, everywhere["conflicts"], {change.path for change in named})
     chosen = by_kind(named)
     to_stage = dict.fromkeys([*everywhere["conflicts"], *chosen["modified"], *chosen["untracked"]])

@@ -357,7 +357,8 @@ class ToolSystem:
             tool, arguments = self._tools[meant[0]], meant[1]
         record.arguments = arguments
         emit(ToolStarted(call_id=call.id, name=tool.name, arguments=tool.stated(arguments)))
-        context = msgspec.structs.replace(self._context, root=self._context.root.for_one_call())
+        changed = partial(self.changes.changed_since, 0)
+        context = msgspec.structs.replace(self._context, root=self._context.root.for_one_call(), changed=changed)
         facts = NO_FACTS
         if tool.name == COMMAND_TOOL:
             facts = await asyncio.to_thread(self._judge.examine_command, arguments, context.root)  # may be slow

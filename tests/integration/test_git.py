@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.events import ToolCall
 from localllm.config.schema import SafetySettings, Settings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Preview, Tool, ToolOutput
@@ -22,6 +23,8 @@ from localllm.tools.git import git_commit, git_diff, git_log, git_status
 from localllm.tools.git_commit import preview_commit
 from localllm.tools.git_execution import Question
 from localllm.tools.git_repository import Repository
+from localllm.tui.headless import HeadlessConfirmer
+from tests.support.agents import make_tools
 
 pytestmark = pytest.mark.anyio
 
@@ -263,6 +266,22 @@ async def test_commit_takes_tracked_changes_where_nothing_is_staged(project: Pro
     assert await project.fail(git_commit, message="again") == "git_only_new"
     (project.root / "new.txt").unlink()
     assert await project.fail(git_commit, message="again") == "git_nothing_to_commit"
+
+
+async def test_commit_leaves_out_what_the_user_had_changed(tmp_path: Path, user_settings: Path) -> None:
+    assert user_settings.exists()
+    project = Project(tmp_path / "project")
+    for name in ("own.py", "mine.py"):
+        project.commit(name)
+        project.write(name, "two\n")
+    tools = make_tools(project.root, confirmer=HeadlessConfirmer(approve_all=True))
+    edit = ToolCall("a", "write_file", '{"file_path": "own.py", "content": "three\\n"}')
+    save = ToolCall("b", "git_commit", '{"message": "Three"}')
+    await tools.execute(ToolCall("r", "read_file", '{"file_path": "own.py"}'), lambda _: None)
+    await tools.execute(edit, lambda _: None)
+    output = await tools.execute(save, lambda _: None)
+    assert project.committed() == {"own.py"}
+    assert "Not in this commit: mine.py. Name them in files" in output.for_model
 
 
 async def test_where_only_new_files_are_there_they_are_named(project: Project) -> None:
