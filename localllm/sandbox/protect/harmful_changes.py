@@ -10,7 +10,7 @@ from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
 from localllm.sandbox.protect.git_attributes import OwnFilters
-from localllm.sandbox.protect.git_files import has_head
+from localllm.sandbox.protect.git_files import gitfile_target, has_head
 from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.protected_paths import (
@@ -150,10 +150,28 @@ class HarmfulChanges:
         """Return whether the path was part of a `.git` or linked work tree that is removed as a whole: nothing trusts a
         repository that does not exist. The project's own does not count: without it git would use one around the
         project."""
+        folder = self._root / path.rpartition("/")[0]
+        if path.endswith("/.git") and is_of_linked_work_tree(path):
+            return not (_has_entries(folder) and self._has_data_of(path, folder))
         if is_of_linked_work_tree(path):
-            return path.endswith("/.git") or not os.path.lexists(self._root / path.rpartition("/")[0] / "HEAD")
+            return not os.path.lexists(folder / "HEAD")
         above, git, _ = f"/{path}".rpartition("/.git/")
         return bool(git and above) and not os.path.lexists(f"{self._root}{above}/.git")
+
+    def _has_data_of(self, git: str, folder: Path) -> bool:
+        """Return whether the data is still there to which a `.git` file in the folder led: git would use the repository
+        around for the files of another one."""
+        before = self.was(git)
+        said = gitfile_target(before.content) if before and before.content and stat.S_ISREG(before.mode) else ""
+        return bool(said) and has_head(folder / said)
+
+
+def _has_entries(folder: Path) -> bool:
+    try:
+        with os.scandir(folder) as entries:
+            return any(entries)
+    except OSError:
+        return False
 
 
 def harmless_part_of(path: str, before: Entry | None, after: Entry) -> bytes | None:

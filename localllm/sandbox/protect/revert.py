@@ -335,17 +335,22 @@ class ProtectedFiles:
         return tuple(chain.from_iterable(islice(iter(lambda: self._check(lambda _path: False), ()), _MOST_LOOKS)))
 
     def _check(self, is_spared: Callable[[str], bool]) -> tuple[str, ...]:
-        """Undo changes, except where `is_spared`. A command may be doing what is left of interrupted work, which only
-        runs when the user continues it: that is undone at the end."""
+        """Undo changes, except where `is_spared`, and of those that are judged at the end."""
         with self._lock:
             if not self._running:
                 return ()
-            changed = self._put_back(_MOST_AT_ONCE, is_spared=lambda path: is_unfinished_work(path) or is_spared(path))
-            self._spared = frozenset(path for path in self._spared if not is_unfinished_work(path))
+            changed = self._put_back(_MOST_AT_ONCE, is_spared=lambda path: self._waits(path) or is_spared(path))
+            self._spared = frozenset(path for path in self._spared if not self._waits(path))
             for path in changed:
                 if self._known.before.get(path, _NOTHING).content is None:
                     del self._known.before[path]  # it could not be restored, and is not looked for again
             return changed
+
+    def _waits(self, path: str) -> bool:
+        """Return whether a change waits for the end of the command. It may be doing what is left of interrupted work,
+        which only runs when the user continues it, or removing a linked work tree."""
+        is_removed = is_of_linked_work_tree(path) and not os.path.lexists(self._root / path)
+        return is_removed or is_unfinished_work(path)
 
     def _put_back(
         self,
