@@ -122,7 +122,7 @@ def test_the_forged_tree_is_committed_where_nobody_looks(root: Path) -> None:
         "echo new > src/new; git add -N src/new",
         "mkdir -p src/d/e; echo new > src/d/e/f; git add src; git commit -qm two",
         "git rm -q src/a; git commit -qm two",
-        "git mv src/a src/0; git write-tree",
+        "git mv src/a src/0; touch src/0; git add src/0; git write-tree",
         "git checkout -qb other; echo other > src/a; git commit -qam other; git checkout -q -; echo new > src/a;"
         " git commit -qam new; git merge -q other",
         "git update-index --skip-worktree src/a; git read-tree -mu HEAD",
