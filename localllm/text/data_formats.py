@@ -33,8 +33,7 @@ def new_fault(path: str, old: str, new: str) -> Fault | None:
     here, only tabs, brackets, and the places of keys and list items are checked; of a makefile only the indentation of
     recipes.
     """
-    file = PurePath(path)
-    match "make" if file.name in _MAKEFILES else _FORMS.get(file.suffix.lower()):
+    match _form(path):
         case "JSON":
             is_strict = bool(old.strip()) and _json_fault(old) is None
             if not is_strict:
@@ -48,6 +47,21 @@ def new_fault(path: str, old: str, new: str) -> Fault | None:
             return None if _make_fault(old) else _make_fault(new)
         case _:
             return None
+
+
+def _form(path: str) -> str | None:
+    file = PurePath(path)
+    return "make" if file.name in _MAKEFILES else _FORMS.get(file.suffix.lower())
+
+
+def with_recipe_tabs(path: str, put: str, wanted: str) -> str:
+    """Return a text as it is put into a file, in a makefile with the tabs that lines of the `wanted` text begin with,
+    from which it was adapted."""
+    lines, asked = put.split("\n"), wanted.split("\n")
+    if _form(path) != "make" or len(lines) != len(asked):
+        return put
+    pairs = zip(lines, asked, strict=True)
+    return "\n".join(want if want[:1] == "\t" and want.strip() == line.strip() else line for line, want in pairs)
 
 
 _RULE = late_pattern(r"(?![#\s])[^=#:]*::?(?![:=])")

@@ -16,6 +16,7 @@ from localllm.documents import notebook_cells
 from localllm.safety.code_loss import detect_code_destruction, new_errors, placeholder
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
+from localllm.text.data_formats import with_recipe_tabs
 from localllm.text.decoding import encode, split_lines
 from localllm.text.diffing import line_differences
 from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find, without_numbers
@@ -339,6 +340,8 @@ def _replaced_passage(edit: Edit, old: str, new: str, read: Sequence[range] = ()
     if match is None:
         missed = miss(path, edit.text, old, new)
         raise (missed.key == "edit_no_match" and refusal(path, edit.text, old)) or missed
+    spans = [span._replace(text=with_recipe_tabs(path, span.text, new)) for span in match.spans]
+    match = match._replace(spans=tuple(spans))
     if match.step == "elided":
         _refuse_unseen_loss(edit, match.spans[0])
     if line := placeholder(match.spans[0].text if match.step == "elided" else new, edit.text):

@@ -186,6 +186,26 @@ async def test_white_space_may_differ_and_the_indentation_is_adapted(tmp_path: P
     assert "but for the indentation" in output.for_model.splitlines()[0]
 
 
+@pytest.mark.parametrize("name", ["Makefile", "rules.mk", "notes.txt"])
+async def test_the_tabs_of_recipes_are_kept_in_makefiles(tmp_path: Path, name: str) -> None:
+    file = put(tmp_path / name, "all: report\n\nreport: data.txt\n    ./tool data.txt > report.txt\n")
+    old = "report: data.txt\n\t./tool data.txt > report.txt"
+    new = "report: tool data.txt\n\t./tool data.txt > report.txt\n\ntest: tool\n\ttest -s report.txt"
+    await use(edit_file, make_context(tmp_path), file_path=name, old_string=old, new_string=new)
+    indent = "    " if name == "notes.txt" else "\t"
+    assert file.read_text() == "all: report\n\n" + new.replace("\t", indent) + "\n"
+
+
+async def test_blanks_become_the_tabs_of_a_makefile(tmp_path: Path) -> None:
+    file = put(tmp_path / "Makefile", "report: data.txt\n\t./tool data.txt\n")
+    arguments = {
+        "old_string": "report: data.txt\n    ./tool data.txt",
+        "new_string": "report: data.txt\n    ./tool -v data.txt",
+    }
+    await use(edit_file, make_context(tmp_path), file_path="Makefile", **arguments)
+    assert file.read_text() == "report: data.txt\n\t./tool -v data.txt\n"
+
+
 async def test_nothing_close_is_said(tmp_path: Path) -> None:
     put(tmp_path / "a.py", CODE)
     error = await missed(tmp_path, file_path="a.py", old_string="SELECT name FROM users", new_string="x")
