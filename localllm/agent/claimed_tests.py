@@ -150,7 +150,7 @@ def has_newer(listing: ProjectListing, since: int) -> bool:
     try:
         for entry in listing.entries:
             if (
-                not entry.is_dir
+                not (entry.is_dir or entry.is_link)
                 and is_code(entry.path)
                 and may_hold_tests(entry.path)
                 and (listing.root / entry.path).stat().st_mtime_ns >= since

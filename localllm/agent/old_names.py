@@ -9,6 +9,7 @@ from localllm.agent.claimed_files import paths_in
 from localllm.agent.phrase_search import ends_of, sentences_in
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.regular_files import read_regular
 from localllm.safety.paths import shown
 
 _QUOTES = "`\"'「」『』"
@@ -145,19 +146,23 @@ def places_of_old(listing: ProjectListing, renaming: Renaming, read: Callable[[s
     found: list[str] = []
     left = _MOST_BYTES
     try:
-        for entry in listing.entries:
-            if entry.is_dir or entry.is_link or entry.size > _LARGEST or _RECORDS.search(entry.path):
-                continue
-            left -= entry.size
-            if left < 0 or len(found) > _MOST_FOUND:
-                break
-            content = (listing.root / entry.path).read_bytes()
-            if word not in content or b"\0" in content or (text := read(entry.path)) is None:
-                continue
-            lines = enumerate(text.splitlines(), 1)
-            found += [f"{shown(entry.path)}:{at}" for at, line in lines if uses.search(line) and not new.search(line)]
+        entries = listing.entries
     except OSError:
         return []
+    for entry in entries:
+        if entry.is_dir or entry.is_link or entry.size > _LARGEST or _RECORDS.search(entry.path):
+            continue
+        left -= entry.size
+        if left < 0 or len(found) > _MOST_FOUND:
+            break
+        try:
+            content = read_regular(listing.root / entry.path, _LARGEST)
+        except OSError:  # deleted since, or closed to the user
+            continue
+        if word not in content or b"\0" in content or (text := read(entry.path)) is None:
+            continue
+        lines = enumerate(text.splitlines(), 1)
+        found += [f"{shown(entry.path)}:{at}" for at, line in lines if uses.search(line) and not new.search(line)]
     return found
 
 

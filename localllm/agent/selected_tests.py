@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.regular_files import read_beginning
 
 _FAILED_TESTS = late_pattern(
     r"^FAILED [^\s:]{1,300}::(?:\w{1,100}::){0,3}(\w{1,100})|^(?:FAIL|ERROR): (test\w{0,100})\b"
@@ -70,15 +71,17 @@ def places_of(listing: ProjectListing, tests: Collection[str]) -> dict[str, str]
     wanted = {test: _definition(test) for test in tests}
     places: dict[str, set[str]] = {test: set() for test in tests}
     try:
-        paths = [entry.path for entry in listing.entries if _may_hold(entry.path)]
-        for path in paths[:_MOST_READ]:
-            with (listing.root / path).open("rb") as file:
-                text = file.read(_LARGEST).decode("utf-8", "replace")
-            for test, forms in wanted.items():
-                if any(form in text for form in forms):
-                    places[test].add(path)
+        paths = [entry.path for entry in listing.entries if not entry.is_link and _may_hold(entry.path)]
     except OSError:
         return {}
+    for path in paths[:_MOST_READ]:
+        try:
+            text = read_beginning(listing.root / path, _LARGEST).decode("utf-8", "replace")
+        except OSError:  # deleted since, or closed to the user: the test may be there
+            return {}
+        for test, forms in wanted.items():
+            if any(form in text for form in forms):
+                places[test].add(path)
     return {test: min(found) if len(found) == 1 else "" for test, found in places.items() if found}
 
 

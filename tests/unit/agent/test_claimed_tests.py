@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
+from localllm.agent.claimed_tests import has_newer
 from localllm.agent.claimed_tests import test_wanted as wanted
 from localllm.agent.run_stats import AgentResult
+from localllm.base.directory_walk import ProjectListing
 from localllm.llm.messages import UserMessage
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import call, make_agent, make_tools, scripted
@@ -155,3 +157,10 @@ async def test_one_that_was_written_or_is_said_to_be_missing_is_not(
 async def test_one_that_an_earlier_turn_wrote_counts(tmp_path: Path) -> None:
     result, told = await ended(tmp_path, "Write a test for x in test_a.py", NEW, SAID)
     assert (result.answer, told) == (SAID, [])
+
+
+def test_a_link_to_nowhere_is_no_new_test(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").symlink_to("missing")
+    assert not has_newer(ProjectListing(tmp_path), 0)
+    (tmp_path / "test_b.py").touch()
+    assert has_newer(ProjectListing(tmp_path), 0)

@@ -1,11 +1,13 @@
 """A name that was to be renamed everywhere is looked for at the end of the run."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from localllm.agent.old_names import ordered_renamings
+from localllm.agent.old_names import ordered_renamings, places_of_old
 from localllm.agent.run_stats import AgentResult
+from localllm.base.directory_walk import ProjectListing
 from localllm.llm.messages import UserMessage
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import call, make_agent, make_tools, scripted
@@ -130,3 +132,15 @@ async def test_what_was_renamed_is_not_told(tmp_path: Path) -> None:
     export = call("edit_file", file_path="shop/export.py", old_string='"calc_price"', new_string='"gross_price"')
     result, told = await ended(tmp_path, RENAME, EDIT, readme, export, DONE)
     assert (result.answer, told) == (DONE, [])
+
+
+def test_a_file_that_cannot_be_read_hides_no_old_name(tmp_path: Path) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.py").write_text("calc_price()\n")
+    listing = ProjectListing(tmp_path)
+    assert listing.is_complete
+    (tmp_path / "b.py").unlink()
+    os.mkfifo(tmp_path / "b.py")
+    (tmp_path / "a.py").unlink()
+    (renaming,) = ordered_renamings("Rename calc_price to gross_price everywhere")
+    assert places_of_old(listing, renaming, lambda path: (tmp_path / path).read_text()) == ["c.py:1"]

@@ -1,5 +1,6 @@
 """Which tests have failed, which a request names, and where they are."""
 
+import os
 from pathlib import Path
 
 from localllm.agent.selected_tests import failed_tests, is_test, named_tests, places_of, weakens
@@ -93,3 +94,11 @@ def test_where_a_test_is(tmp_path: Path) -> None:
         "test_add": "tests/test_app.py",
         "test_twice": "",
     }
+
+
+def test_links_are_not_read_to_find_a_test(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "test_a.py").symlink_to("pipe")
+    (tmp_path / "test_b.py").write_text("def test_x(): pass")
+    (tmp_path / "test_c.py").symlink_to("missing")
+    assert places_of(ProjectListing(tmp_path), ["test_x"]) == {"test_x": "test_b.py"}
