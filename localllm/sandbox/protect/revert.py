@@ -279,8 +279,8 @@ class ProtectedFiles:
 
     def pins(self) -> tuple[list[str], list[str]]:
         """Return the absolute paths that can be made read-only while a command runs, and the folders above them that
-        must not be renamed. If there are very many, those of the project's own repository, then what was there before
-        any command, the nearest first; changes of the others are undone all the same."""
+        must not be renamed. If there are very many, those from before any command, the project's own repository
+        first; changes of the others are undone all the same."""
         whole = {top for top in self._known.tops if may_be_read_only(top) and not is_of_linked_work_tree(top)}
         known: dict[str, bool] = {}
         rest = {
@@ -295,11 +295,7 @@ class ProtectedFiles:
         }
         if self._pinned_first is None:
             self._pinned_first = whole | rest
-        first = self._pinned_first
-        by_weight = sorted(
-            whole | rest, key=lambda path: (not path.startswith(".git/"), path not in first, by_depth(path))
-        )
-        pinned = by_weight[:_MOST_PINS]
+        pinned = sorted(whole | rest, key=partial(_weight, self._pinned_first))[:_MOST_PINS]
         held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
         absolute = f"{self._root}/"
         return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)
@@ -456,3 +452,11 @@ class ProtectedFiles:
         self._is_overlooked |= not is_complete
         found = look_at(self._root, sorted(named - set(self._known.named)), self._known.before, reach=reach)
         return {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
+
+
+def _weight(first: Collection[str], path: str) -> tuple[bool, bool, bool, tuple[int, str]]:
+    """Sort what was there before any command first, and what a command may make in any number last: the settings and
+    alternates of other repositories."""
+    is_own = path.startswith(".git/") and not path.startswith((".git/modules/", ".git/worktrees/"))
+    may_be_new = is_git_settings(path) or path.endswith("/alternates")
+    return path not in first, not is_own, may_be_new, by_depth(path)

@@ -290,6 +290,30 @@ def test_what_can_be_pinned_is_found_in_folders_however_deep(root: Path) -> None
     assert not [path for path in files.pins()[0] if path.startswith(f"{root / deep}/")]
 
 
+@pytest.mark.parametrize("made", ["a{}", "a{}/.git", ".a{}/b", ".git/modules/a{}"])
+def test_what_was_there_is_read_only_however_many_repositories_a_command_makes(root: Path, made: str) -> None:
+    own = [".git/config", ".git/hooks"]
+    there = ["src/lib/.envrc", "src/lib/.vscode/tasks.json"]
+    for name in there:
+        put(root / name, "old")
+    put(root / ".git/hooks/pre-commit", "old")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    for number in range(240):
+        data = root / made.format(number)
+        put(data / "HEAD", "ref: refs/heads/main\n")
+        (data / "refs").mkdir()
+        put(data / "objects/info/alternates", f"{root}/.git/objects\n")
+        put(data / "config", "[core]\n\tbare = true\n")
+    assert not any(path.startswith(made.partition("{}")[0]) for path in files.end())
+    for later in (files, ProtectedFiles(root, None)):  # also of the next session
+        later.begin()
+        pinned, held = later.pins()
+        assert {str(root / name) for name in (*own, "src/lib/.envrc", "src/lib/.vscode")} <= set(pinned)
+        assert str(root / ".git") in held
+        later.end()
+
+
 KEPT = {".envrc": "export A=1\n", "sub/.envrc": "export B=1\n", "src/a.py": "a = 1\n"}
 
 
