@@ -30,6 +30,7 @@ class Protection:
         self._root = root
         self._named = named
         self._leads: set[str] = set()
+        self._patterns: list[str] = []
         self._fresh_until = 0.0
 
     def covers(self, relative: str) -> bool:
@@ -109,8 +110,12 @@ class Protection:
     def _is_named(self, relative: str) -> bool:
         """Return whether a protected file, or git's settings, lead to it or to a folder above it: as hooks, a program,
         further settings, or the target of a link."""
+        from localllm.sandbox.protect.indirect_targets import is_matched, is_pattern
+
         if time.monotonic() >= self._fresh_until:
             self._leads = {folded(path) for path in self._named()}
+            self._patterns = [*filter(is_pattern, self._leads)]
             self._fresh_until = time.monotonic() + _FRESH_SECONDS
         parts = folded(relative).split("/")
-        return not self._leads.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        is_named = not self._leads.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+        return is_named or any(is_matched("/".join(parts), one) for one in self._patterns)

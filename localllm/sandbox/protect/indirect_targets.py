@@ -22,7 +22,7 @@ from localllm.sandbox.protect.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.git_settings import local_address, local_places, used_addresses
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
-from localllm.sandbox.protect.sourced_files import sourced_by
+from localllm.sandbox.protect.sourced_files import sourced_by, versions_beside
 from localllm.sandbox.symlinks import follow
 
 _MOST_WORKTREES = 50
@@ -80,31 +80,14 @@ class Leads:
                 found.update(self._of_place(path, line_of(entry.content), is_data=name == "commondir"))
             elif folded(f"/{path}").endswith(_ALTERNATES):
                 found.update(self._of_alternates(path))
-            elif read := list(sourced_by(path, entry.content)):
+            elif read := [*sourced_by(path, entry.content), *versions_beside(path)]:
                 folder = (self._root / path).parent
-                places = [_file_at(place) for one in read for place in self._matches(os.path.normpath(folder / one))]
+                named = (os.path.normpath(folder / one) for one in read)
+                places = [_file_at(place) for one in named for place in _matches(self._root, one)]
                 found.update(self._inside(places))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
         return found | self.of_user(worktrees)
-
-    def _matches(self, named: str) -> list[str]:
-        """Return the path, and the files of the project that it matches as a pattern (mise)."""
-        top, places, left = f"{self._root}/", [str(self._root)], _MOST_LISTED
-        if not _is_pattern(named) or not named.startswith(top):
-            return [named]
-        for part in named.removeprefix(top).split("/"):
-            if not _is_pattern(part):
-                places = [f"{place}/{part}" for place in places]
-                continue
-            found: list[str] = []
-            for place in places:
-                with suppress(OSError), os.scandir(place) as entries:
-                    names = [entry.name for entry in islice(entries, left)]
-                    left -= len(names)
-                    found += [f"{place}/{name}" for name in names if fnmatchcase(name, part)]
-            places = found[:_MOST_MATCHES]
-        return [named, *places]
 
     def of_user(self, worktrees: Iterable[str]) -> set[str]:
         """Return what settings outside the project refer to in repositories with these absolute paths."""
@@ -209,7 +192,40 @@ def trace(
     return found, named, not further - named and leads.is_complete
 
 
-def _is_pattern(path: str) -> bool:
+def with_matches(root: Path, named: Iterable[str]) -> list[str]:
+    """Return the paths below the root, and the files that are there by now for those of them that are patterns."""
+    top = f"{root}/"
+    every = dict.fromkeys(place for path in named for place in _matches(root, f"{top}{path}"))
+    return [place.removeprefix(top) for place in every]
+
+
+def _matches(root: Path, named: str) -> list[str]:
+    """Return the path, and the files of the project that it matches as a pattern (mise)."""
+    top, places, left = f"{root}/", [str(root)], _MOST_LISTED
+    if not is_pattern(named) or not named.startswith(top):
+        return [named]
+    for part in named.removeprefix(top).split("/"):
+        if not is_pattern(part):
+            places = [f"{place}/{part}" for place in places]
+            continue
+        found: list[str] = []
+        for place in places:
+            with suppress(OSError), os.scandir(place) as entries:
+                names = [entry.name for entry in islice(entries, left)]
+                left -= len(names)
+                found += [f"{place}/{name}" for name in names if fnmatchcase(name, part)]
+        places = found[:_MOST_MATCHES]
+    return [named, *places]
+
+
+def is_matched(path: str, pattern: str) -> bool:
+    """Return whether a path matches a pattern."""
+    parts, wanted = path.split("/"), pattern.split("/")
+    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+
+
+def is_pattern(path: str) -> bool:
+    """Return whether a path may stand for others."""
     return any(sign in path for sign in "*?[")
 
 

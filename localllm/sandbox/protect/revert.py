@@ -20,6 +20,7 @@ from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, Co
 from localllm.sandbox.protect.ending_checks import EndingChecks
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
+from localllm.sandbox.protect.indirect_targets import with_matches
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.package_folders import folders_in_packages
 from localllm.sandbox.protect.protected_paths import (
@@ -419,7 +420,9 @@ class ProtectedFiles:
             return self._tried(lambda: look_at(self._root, paths(), known.before, reach=reach))
 
         after = self._tried(lambda: self._walk.look(known.before, reach=reach))
-        after |= at(lambda: known.named) | at(lambda: self._referenced.links(known.places, known.linkless))
+        after |= at(lambda: with_matches(self._root, known.named)) | at(
+            lambda: self._referenced.links(known.places, known.linkless)
+        )
         after = self._tried(lambda: self._data.look(reach, known.before)) | after
         after |= self._tried(lambda: self._index_files.look(reach))
         after |= self._tried(lambda: self._replaced.look(reach))

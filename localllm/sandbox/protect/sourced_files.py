@@ -46,8 +46,7 @@ def sourced_by(path: str, content: bytes) -> Iterator[str]:
     if name == "activate-hermit":
         yield "hermit"  # beside it, which a hook of the shell activates when the folder is entered
     is_of_direnv = name == ".envrc"
-    is_of_mise = _MISE.fullmatch(name) or (name.endswith(".toml") and folded(f"/{path}").count("mise/conf.d/"))
-    if not (is_of_direnv or is_of_mise):
+    if not (is_of_direnv or _is_of_mise(path)):
         return
     text = _COMMENT.sub("", content.decode("utf-8", "replace"))
     named = [match[0] for match in islice(_MENTIONED.finditer(text), _MOST_NAMED)]
@@ -58,6 +57,18 @@ def sourced_by(path: str, content: bytes) -> Iterator[str]:
             yield one
             if above:
                 yield above + one
+
+
+def versions_beside(path: str) -> Iterator[str]:
+    """Yield the file of versions that mise reads as a template, which may run programs, where the user trusts settings
+    of mise at `path`; relative to their folder."""
+    if _is_of_mise(path):
+        yield f"{_above(path)}.tool-versions"
+
+
+def _is_of_mise(path: str) -> bool:
+    name = folded(path.rpartition("/")[2])
+    return bool(_MISE.fullmatch(name)) or (name.endswith(".toml") and "mise/conf.d/" in folded(f"/{path}"))
 
 
 def _above(path: str) -> str:

@@ -6,10 +6,12 @@ from time import process_time
 
 import pytest
 
+from localllm.safety.protection import Protection
 from localllm.sandbox.protect.indirect_targets import Leads
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.sourced_files import sourced_by
+from tests.support.tools import put
 
 MISE_RUNS = {"bash", "tools/cd", "sh", "go", "exec", "./run"}
 
@@ -136,6 +138,32 @@ def test_mise_names_files_by_patterns_and_from_the_folder_above_its_own(
     (root / "scripts/a.sh").write_text("evil\n")
     assert files.end() == ("scripts/a.sh",)
     assert (root / "scripts/a.sh").read_text() == "true\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said", "new"),
+    [
+        ("mise.toml", "[env]\n_.source = 'env.d/*.sh'\n", "env.d/b.sh"),
+        (".mise/config.toml", "[env]\n_.file = ['en[v].d/*']\n", "env.d/new"),
+        ("mise.toml", "[hooks]\nenter = 'mise run dev'\n", "mise-tasks/dev.sh"),
+        ("mise.toml", "[tools]\nnode = '22'\n", ".tool-versions"),
+        ("sub/.config/mise/conf.d/a.toml", "[tools]\nnode = '22'\n", "sub/.tool-versions"),
+    ],
+)
+def test_what_mise_would_read_and_is_not_there_yet_is_the_users(
+    tmp_path: Path, settings: str, said: str, new: str
+) -> None:
+    root = tmp_path.resolve()
+    put(root / settings, said)
+    put(root / "env.d/a.sh")
+    files = ProtectedFiles(root, None)
+    assert Protection(root, files.named).covers(new)
+    assert not Protection(root, files.named).covers("other/.tool-versions")
+    files.begin()
+    put(root / new, "evil")
+    put(root / "other/.tool-versions", "nodejs 22\n")
+    assert files.end() == (new,)
+    assert not (root / new).exists()
 
 
 @pytest.mark.parametrize("named", ["source scripts/a.sh", "bash scripts/a.sh", "sh -c '. scripts/a.sh'"])
