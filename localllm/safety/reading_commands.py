@@ -12,6 +12,7 @@ import msgspec
 
 from localllm.base.errors import SafetyViolationError
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.regular_files import READ, opened
 from localllm.safety.plain_commands import PlainCommand, PlainWord, plain_commands
 from localllm.safety.rules import is_within
 from localllm.sandbox.git_config import Setting
@@ -372,10 +373,10 @@ def _filters_by_project(setting: Setting, place: Place) -> bool:
 def _names_repository(index: Path) -> bool:
     """Return whether an index may list a repository within the project, whose settings git would obey."""
     try:
-        with index.open("rb") as file:
+        with opened(os.open(index, READ)) as file:
             content = file.read(_LARGEST_INDEX + 1)
     except OSError:
-        return index.is_file()
+        return index.exists() and not index.is_dir()
     return len(content) > _LARGEST_INDEX or _LINK_TO_REPOSITORY in content
 
 

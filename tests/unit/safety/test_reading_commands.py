@@ -365,6 +365,12 @@ def test_a_repository_with_a_hook_or_another_repository_in_it_is_asked_about(pro
     assert not reads(project, "git status")
 
 
+def test_a_repository_with_a_pipe_for_an_index_is_asked_about(project: Path) -> None:
+    (project / ".git/index").unlink()
+    os.mkfifo(project / ".git/index")
+    assert not reads(project, "git status")
+
+
 def test_no_repository_and_one_around_the_project_are_asked_about(project: Path, tmp_path: Path) -> None:
     assert not reads(project / "src", "git log")
     put(tmp_path / "plain/a")
