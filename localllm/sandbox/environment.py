@@ -44,6 +44,8 @@ _LIBRARIES = (
 )
 """Folders that come with programs, and in which nobody puts settings: not searched."""
 
+_MARK_OF_VENV = "pyvenv.cfg"
+_MOST_PACKAGES = 200
 _MOST_FOLDERS = 3_000
 _MOST_ENTRIES = 60_000
 _MOST_FOUND = 300  # each has to be hidden anew for every command
@@ -67,6 +69,8 @@ def _secrets(folders: Iterable[Path]) -> Iterator[Path]:
         entries += len(inside)
         is_git = any(entry.name == "HEAD" for entry in inside)
         all_may = os.path.basename(folder) in _SCRIPTS  # noqa: PTH119 - strings
+        if any(entry.name == _MARK_OF_VENV for entry in inside):
+            yield from _secrets_of_packages(Path(folder, "src"))
         for entry in inside:
             if _is_folder(entry):
                 if entry.name == "conda-meta" and has_secret(variables := Path(entry.path, "state")):
@@ -76,6 +80,13 @@ def _secrets(folders: Iterable[Path]) -> Iterator[Path]:
                     pending.append(entry.path)
             elif (look := has_secret if all_may else _look(entry.name, is_git=is_git)) and look(Path(entry.path)):
                 yield Path(entry.path)
+
+
+def _secrets_of_packages(sources: Path) -> Iterator[Path]:
+    """Yield the settings with secrets of the repositories that `pip install -e git+https://…` has cloned there."""
+    with suppress(OSError), os.scandir(sources) as found:
+        for package in islice(found, _MOST_PACKAGES):
+            yield from filter(is_git_secret, _git_settings(Path(package.path, ".git")))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -186,7 +197,7 @@ _SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden if t
 _GIT_SETTINGS = ("config", "config.worktree")  # as above
 _MOST_MODULES = 20_000  # folders
 
-_ENVIRONMENT_MARKS = ("pyvenv.cfg", "conda-meta")
+_ENVIRONMENT_MARKS = (_MARK_OF_VENV, "conda-meta")
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - as _TEMPORARY
 _RUNTIME = "/run/user/"
@@ -306,7 +317,7 @@ def _is_for_windows(folder: Path, homes: Iterable[Path]) -> bool:
     """Return whether programs in a home of Windows are for Windows itself: no command can run those, and to search
     their folders for secrets would take seconds."""
     is_inside = any(folder.is_relative_to(home) for home in homes)
-    return is_inside and not any(_exists(around / "pyvenv.cfg") for around in (folder, folder.parent))
+    return is_inside and not any(_exists(around / _MARK_OF_VENV) for around in (folder, folder.parent))
 
 
 def _git_settings(data: Path) -> Iterator[Path]:

@@ -197,6 +197,31 @@ def test_secrets_among_toolchains_are_hidden(home: Path, name: str, text: str) -
     assert home / name in survey({"HOME": str(home), "PATH": str(home / "tools")}).hidden
 
 
+@pytest.mark.parametrize(
+    ("name", "is_closed"),
+    [
+        ("venvs/a/src/lib/.git/config", True),
+        ("venvs/a/src/lib/.git/modules/x/config", True),
+        (".pyenv/versions/3.12.0/envs/x/src/lib/.git/config.worktree", True),
+        ("venvs/a/src/plain/.git/config", False),
+        ("tools/src/lib/.git/config", False),  # of no environment
+    ],
+)
+def test_addresses_with_a_token_of_packages_that_pip_has_cloned_are_hidden(
+    home: Path, name: str, is_closed: bool
+) -> None:
+    for environment in ("venvs/a", ".pyenv/versions/3.12.0/envs/x"):
+        (home / environment / "bin").mkdir(parents=True, exist_ok=True)
+        (home / environment / "pyvenv.cfg").touch()
+    (home / name).parent.mkdir(parents=True)
+    (home / name).with_name("HEAD").touch()
+    (home / name.partition("/.git/")[0] / ".git/HEAD").touch()
+    token = "" if "plain" in name else "token@"
+    (home / name).write_text(f'[remote "origin"]\n\turl = https://{token}example.org/lib\n')
+    path = os.pathsep.join(str(home / folder) for folder in ("venvs/a/bin", "tools"))
+    assert (home / name in survey({"HOME": str(home), "PATH": path}).hidden) == is_closed
+
+
 @pytest.mark.parametrize("name", [".pyenv/pip.conf", ".bun/cert.pem", ".cargo/bin/credentials.py"])
 def test_other_files_of_toolchains_are_shown(home: Path, name: str) -> None:
     (home / name).parent.mkdir(parents=True, exist_ok=True)
