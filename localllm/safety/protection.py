@@ -35,12 +35,14 @@ class Protection:
 
     def covers(self, relative: str) -> bool:
         """Return whether only the user may change the file."""
+        from localllm.sandbox.environment import secrets_named_by
         from localllm.sandbox.protect.git_attributes import is_closed_attributes
         from localllm.sandbox.protect.protected_paths import is_protected
 
         if self._is_among_own_files:
             return True
-        own = (*believed_in(str(self._root)), os.path.realpath(state_folder()), *self._mounted_state)
+        named = map(os.path.realpath, secrets_named_by(os.environ, with_programs=True))
+        own = (*believed_in(str(self._root)), os.path.realpath(state_folder()), *self._mounted_state, *named)
         return (
             is_protected(relative)
             or is_closed_attributes(self._root, relative)

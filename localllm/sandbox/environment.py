@@ -192,6 +192,9 @@ _SECRETS_NAMED_BY = (
 )
 """Variables that name a file or folder with secrets, which may be outside the home."""
 
+_RUN_WITH = "KUBECONFIG AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE DOCKER_CONFIG GNUPGHOME"
+"""Those whose files also name programs, which the user's own tools run."""
+
 _SETTINGS_OF_ENVIRONMENTS = ("pip.conf", ".condarc", "etc/npmrc")  # hidden if they contain a secret
 
 _GIT_SETTINGS = ("config", "config.worktree")  # as above
@@ -295,9 +298,11 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
     )
 
 
-def secrets_named_by(environment: Mapping[str, str]) -> list[Path]:
-    """Return the files and folders with secrets that variables of the user name, each one or several."""
-    named = (environment.get(name, "").split(os.pathsep) for name in _SECRETS_NAMED_BY.split())
+def secrets_named_by(environment: Mapping[str, str], *, with_programs: bool = False) -> list[Path]:
+    """Return the files and folders with secrets that variables of the user name, each one or several; only those that
+    also name programs, if `with_programs`."""
+    variables_of_user = _RUN_WITH if with_programs else _SECRETS_NAMED_BY
+    named = (environment.get(name, "").split(os.pathsep) for name in variables_of_user.split())
     return [path for names in named for path in map(Path, names) if path.is_absolute()]
 
 

@@ -64,6 +64,16 @@ def test_what_the_users_settings_in_variables_name(root: ProjectRoot, monkeypatc
     assert not is_protected(ProjectRoot(root.path, named=ProtectedFiles(root.path, None).named), "hooks/pre-commit")
 
 
+def test_what_names_programs_and_is_named_by_a_variable(root: ProjectRoot, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root.path / "link").symlink_to("src/keys")
+    monkeypatch.setenv("KUBECONFIG", f"/elsewhere/config:{root.path}/kubeconfig")
+    monkeypatch.setenv("GNUPGHOME", str(root.path / "link"))
+    monkeypatch.setenv("TMPDIR", str(root.path / "tmp"))
+    assert is_protected(root, "kubeconfig")
+    assert is_protected(root, "src/keys/gpg-agent.conf")
+    assert not any(is_protected(root, path) for path in ("kubeconfig.py", "src/a.py", "tmp/a"))
+
+
 def test_what_a_hook_is_a_link_to(root: ProjectRoot) -> None:
     (root.path / ".git/hooks").mkdir(exist_ok=True)
     (root.path / ".git/hooks/pre-commit").symlink_to("../../scripts/check.sh")
