@@ -3,6 +3,8 @@
 import json
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -31,7 +33,7 @@ def new_fault(path: str, old: str, new: str) -> Fault | None:
 
     Comments and trailing commas count as valid JSON if `old` has them too, or is empty. For YAML, which has no parser
     here, only tabs, brackets, and the places of keys and list items are checked; of a makefile only the indentation of
-    recipes.
+    recipes, also if that of other lines in `old` is wrong.
     """
     match _form(path):
         case "JSON":
@@ -44,7 +46,7 @@ def new_fault(path: str, old: str, new: str) -> Fault | None:
         case "YAML":
             return None if _yaml_fault(old) else _yaml_fault(new)
         case "make":
-            return None if _make_fault(old) else _make_fault(new)
+            return _make_fault(old, new)
         case _:
             return None
 
@@ -73,10 +75,22 @@ _NO_RECIPE = late_pattern(
 """Matches lines that may be indented by spaces: rules, too, as below ifdef."""
 
 
-def _make_fault(text: str) -> Fault | None:
-    """Return the first line of a recipe that begins with spaces."""
-    if ".RECIPEPREFIX" in text:
+def _make_fault(old: str, new: str) -> Fault | None:
+    """Return the first line of a recipe in `new` that begins with spaces, and is not in `old`."""
+    if not (after := list(_blank_recipes(new))):
         return None
+    known = Counter(line for _, line in _blank_recipes(old))
+    for number, line in after:
+        if not known[line]:
+            return Fault("make", number, "a recipe's line begins with spaces, and has to begin with a tab, \\t")
+        known[line] -= 1
+    return None
+
+
+def _blank_recipes(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of recipes that begin with spaces, with their numbers."""
+    if ".RECIPEPREFIX" in text:
+        return
     in_rule = is_continued = in_define = False
     for number, line in enumerate(text.splitlines(), start=1):
         was_continued, is_continued = is_continued, line.endswith("\\")
@@ -87,8 +101,7 @@ def _make_fault(text: str) -> Fault | None:
         if not line.startswith(" "):
             in_rule = bool(_RULE.match(line)) or (in_rule and bool(_NO_RECIPE.match(line)))
         elif in_rule and not _NO_RECIPE.match(line.lstrip()):
-            return Fault("make", number, "a recipe's line begins with spaces, and has to begin with a tab, \\t")
-    return None
+            yield number, line
 
 
 def _json_fault(text: str) -> Fault | None:

@@ -206,6 +206,13 @@ async def test_blanks_become_the_tabs_of_a_makefile(tmp_path: Path) -> None:
     assert file.read_text() == "report: data.txt\n\t./tool -v data.txt\n"
 
 
+async def test_a_new_rule_gets_tabs_beside_a_recipe_without_any(tmp_path: Path) -> None:
+    file = put(tmp_path / "Makefile", "report: data.txt\n    ./tool\n\nclean:\n\trm -f tool\n")
+    arguments = {"old_string": "clean:", "new_string": "lint:\n    gcc a.c\n\nclean:"}
+    await use(edit_file, make_context(tmp_path), file_path="Makefile", **arguments)
+    assert file.read_text() == "report: data.txt\n    ./tool\n\nlint:\n\tgcc a.c\n\nclean:\n\trm -f tool\n"
+
+
 async def test_nothing_close_is_said(tmp_path: Path) -> None:
     put(tmp_path / "a.py", CODE)
     error = await missed(tmp_path, file_path="a.py", old_string="SELECT name FROM users", new_string="x")

@@ -608,7 +608,7 @@ async def test_data_that_is_no_longer_valid_is_told(
         ("rules.mk", "", "define D\n    echo a\nendef\nall: A = b\nall:\n  # c\n  C ?= d\n\techo $(C)\n"),
         ("Makefile", "", "a: b\n\tcc\n\nifdef X\n  run: a\n\t./a\nelse\n  $(error no X)\n  undefine Y\nendif\n"),
         ("Makefile", "", ".RECIPEPREFIX = $(.EMPTY) $(.EMPTY)\nall:\n    echo a\n"),
-        ("Makefile", "a:\n  b\n", "a:\n  b\nc:\n  d\n"),
+        ("Makefile", "a:\n  b\nd:\n  b\n", "e: a\n\ta\na:\n  b\nc:\n\td\nd:\n  b\n"),
         ("a.yaml", "", "# c\n---\na: &x\n  - b\n  -\n    c: d\n...\n---\ne: {f: [g,\n  h]}\n"),
     ],
 )
@@ -622,16 +622,24 @@ async def test_data_that_is_valid_or_was_not_is_not_remarked_on(
 
 
 @pytest.mark.parametrize(
-    ("path", "text", "line"),
+    ("path", "before", "text", "line"),
     [
-        ("Makefile", "all: a\na: a.c\n    cc a.c\n", 3),
-        ("GNUmakefile", "all: a\n\ttrue\nrun: a\n  ./a Makefile\n", 4),
-        ("Makefile", "all:\n  @curl http://a.example/b: c\n", 2),
-        ("lib/rules.mk", "A = b\n\n%.o: %.c\n\n        $(CC) -c $<\n", 5),
+        ("Makefile", "", "all: a\na: a.c\n    cc a.c\n", 3),
+        ("GNUmakefile", "", "all: a\n\ttrue\nrun: a\n  ./a Makefile\n", 4),
+        ("Makefile", "", "all:\n  @curl http://a.example/b: c\n", 2),
+        ("lib/rules.mk", "", "A = b\n\n%.o: %.c\n\n        $(CC) -c $<\n", 5),
+        ("Makefile", "a:\n  b\n", "a:\n  b\nc:\n  d\n", 4),
+        ("Makefile", "a:\n  b\n", "a:\n  b\nc:\n  b\n", 4),
     ],
 )
-async def test_a_recipe_that_begins_with_spaces_is_remarked_on(tmp_path: Path, path: str, text: str, line: int) -> None:
-    output = await use(write_file, make_context(tmp_path), file_path=path, content=text)
+async def test_a_recipe_that_begins_with_spaces_is_remarked_on(
+    tmp_path: Path, path: str, before: str, text: str, line: int
+) -> None:
+    context = make_context(tmp_path)
+    if before:
+        put(tmp_path / path, before)
+        await use(read_file, context, file_path=path)
+    output = await use(write_file, context, file_path=path, content=text)
     assert output.for_model.endswith(
         f"Syntax errors that were not there before, at line {line}: fix them. (make: a recipe's line begins with "
         "spaces, and has to begin with a tab, \\t)"
