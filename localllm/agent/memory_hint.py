@@ -22,10 +22,11 @@ _REMEMBER_JA = late_pattern(
 _POINTING = late_pattern(r"(?:this|it|that|これ|それ|今の(?:こと|話|内容)?|この(?:こと|内容)|以上|上記)\Z")
 
 
-def hint(request: str, *, has_planned: bool) -> str:
+def hint(request: str, *, has_planned: bool, is_chat: bool = True) -> str:
     """Return one line for the user, if the request orders something to be remembered, or to be noted as to be done and
-    the run `has_planned` it; else ""."""
-    for said in _SENTENCES.split(request.strip()):
+    the run `has_planned` it; else "". Outside a chat only of the latter: it looks done, and the next session has
+    nothing of it."""
+    for said in _SENTENCES.split(request.strip()) if is_chat else ():
         match = _REMEMBER.search(said) or (None if said.isascii() else _REMEMBER_JA.search(said))
         if match:
             groups = match.groupdict()
@@ -33,5 +34,7 @@ def hint(request: str, *, has_planned: bool) -> str:
             text = _("TEXT") if _POINTING.match(what) else what
             return _("To keep it for later sessions: {command}", command=f"/remember {text}")
     if has_planned and orders_note(request):
+        if not is_chat:
+            return _("Only this session has it. To keep it for later ones: localllm --continue, then /todo keep")
         return _("To keep it for later sessions: {command}", command="/todo keep")
     return ""

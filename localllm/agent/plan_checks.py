@@ -28,7 +28,8 @@ _LEFT = late_pattern(
 _NOTED = late_pattern(
     r"\b(?:add|put|note|write|enter|append)\b[^\n]{0,200}\b(?:on|to|in|into|onto) (?:my|the|our|your) "
     r"(?:to[- ]?dos?|tasks?)(?: list)?\b(?! (?:app|page|view|model|class|api|component|comment|test)|[./]\w)"
-    r"|(?:TODO|やること|タスク)(?: ?リスト)? ?[にへ][^\n]{0,200}(?:入れ|追加し|加え|足し|書い|メモし|登録し)",
+    r"|(?:TODO|やること|タスク)(?: ?リスト)? ?(?:[にへ][^\n]{0,200}(?:入れ|(?:追加|メモ|登録)[し:：]|加え|足し|書い)"
+    r"|を[^\n]{0,20}(?:メモ|登録)し)",
     re.IGNORECASE,
 )
 """Matches an order to note something as to be done."""

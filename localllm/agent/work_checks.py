@@ -73,11 +73,12 @@ class WorkChecks:
 
     def hint(self, state: RunState) -> str:
         """Return how the user keeps what the run was to remember or to note; "" if nothing, or if files changed."""
-        if not self._tools.is_attended or self._facts.changed or not request_phrases.may_order_keeping(state.query):
+        if self._facts.changed or not request_phrases.may_order_keeping(state.query):
             return ""
         from localllm.agent import memory_hint  # few requests order it
 
-        return memory_hint.hint(state.query, has_planned=self._tools.plan.text != self._plan)
+        has_planned = self._tools.plan.text != self._plan
+        return memory_hint.hint(state.query, has_planned=has_planned, is_chat=self._tools.is_attended)
 
     def is_for_files(self, state: RunState) -> bool:
         """Return whether a request orders an edit of the project: it names a file of it, or one to be saved, or the

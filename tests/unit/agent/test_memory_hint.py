@@ -38,7 +38,12 @@ def test_what_orders_to_remember(request_: str, command: str) -> None:
 
 
 def test_a_todo_that_was_dictated() -> None:
-    for request in ("Put “write the docs” on my todo list", "TODO に「ドキュメントを書く」を入れて"):
+    for request in (
+        "Put “write the docs” on my todo list",
+        "TODO に「ドキュメントを書く」を入れて",
+        "TODO リストに次の二つを追加：画像、リンク切れ",
+        "明日やることをメモしておいて：画像",
+    ):
         assert hint(request, has_planned=True) == f"{KEEP}/todo keep"
         assert hint(request, has_planned=False) == ""
     assert hint("Show the todo list", has_planned=True) == ""
@@ -57,6 +62,14 @@ async def told(root: Path, request: str, *turns: dict[str, object] | str, is_cha
 async def test_a_chat_tells_how_it_is_kept(tmp_path: Path) -> None:
     assert await told(tmp_path, LATER, "覚えました。") == [f"{KEEP}/remember テストは make test で実行すること"]
     assert await told(tmp_path, "TODO に「ドキュメントを書く」を入れて", TODO, "入れました。") == [f"{KEEP}/todo keep"]
+
+
+async def test_a_one_shot_tells_that_its_list_ends_with_it(tmp_path: Path) -> None:
+    said = await told(tmp_path, "TODO に「ドキュメントを書く」を入れて", TODO, "入れました。", is_chat=False)
+    assert len(said) == 1
+    assert "localllm --continue" in said[0]
+    assert "/todo keep" in said[0]
+    assert await told(tmp_path, "TODO を一覧にして", TODO, "入れました。", is_chat=False) == []
 
 
 async def test_a_one_shot_and_a_run_that_wrote_it_tell_nothing(tmp_path: Path) -> None:
