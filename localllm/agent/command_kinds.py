@@ -391,6 +391,13 @@ def tool_failed(command: str, return_code: int) -> bool:
     )
 
 
+def program_failed(command: str, return_code: int) -> bool:
+    """Return whether a program has failed, or was not found; not one whose exit code is its answer."""
+    programs = [part.split()[0] for part in _parts(command) if _kind(part) == "program"]
+    is_failure = return_code not in (0, *_STOPPED)
+    return is_failure and any(name not in _NO_TOOLS and name[0] != "-" for name in programs)
+
+
 def missing_reason(output: str) -> str:
     """Return the line that says why a test or build could not be run; "" if there was just no such program."""
     lines = [line.strip() for line in output[-LOOKED_AT:].splitlines() if line.strip()][-_LAST_LINES:]

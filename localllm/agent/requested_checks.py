@@ -40,6 +40,18 @@ def asks_for_check(request: str) -> bool:
     return any(re.search(_CHECK, one) or search_ja(_CHECK_JA, one) for one in said)
 
 
+_RUN = (
+    r"(?i)^(?:(?:please|now|then|and|also|just|can you|could you)[,:]? )*"
+    r"(?:run|execute|start|launch) (?!me\b|through\b)"
+    r"|(?:を|も) ?(?:実行し|起動し|動かし|走らせ)て"
+)
+
+
+def orders_run(request: str) -> bool:
+    """Return whether it orders to run a program."""
+    return not forbids_check(request) and any(re.search(_RUN, one) for one in sentences_in(ends_of(request)))
+
+
 def forbids_check(request: str) -> bool:
     """Return whether it forbids running anything."""
     return bool(re.search(_NO_CHECK, ends_of(request)))

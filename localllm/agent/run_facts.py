@@ -19,6 +19,7 @@ from localllm.agent.command_kinds import (
     only_brings_back,
     only_formats,
     outcome,
+    program_failed,
     ran_after_changing,
     shows_built,
     tool_failed,
@@ -112,6 +113,8 @@ class RunFacts:
         """Changed files that only git has changed, in commands that restore files from commits."""
         self.has_run = False
         """Whether a command has run to its end."""
+        self.failed_program: Crash | None = None
+        """The newest program, if it failed, whatever was changed."""
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
         self.had_committed = self.had_committed or self.has_committed
@@ -250,6 +253,8 @@ class RunFacts:
 
     def _note_program(self, command: str, return_code: int, output: str, changed: dict[str, int]) -> None:
         code = [path for path in changed if is_code(path)]
+        has_failed = program_failed(command, return_code)
+        self.failed_program = Crash(command, error_line(output), self.calls) if has_failed else None
         if crashed(command, return_code, output):
             self._crash = Crash(command, error_line(output), self.calls)
         elif (error := _sql_error(command, output)) or tool_failed(command, return_code):
@@ -258,6 +263,11 @@ class RunFacts:
             return  # it mends nothing
         elif not code or ran_after_changing(command, code, succeeded=return_code == 0):
             self._checked_at = self.calls if return_code not in NOT_FOUND else self._checked_at
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a command was begun, also one that still runs in the background."""
+        return self.has_run or bool(self._in_background)
 
     @property
     def found_nothing(self) -> bool:

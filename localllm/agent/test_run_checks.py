@@ -14,6 +14,7 @@ from localllm.agent.work_checks import Finding, short_command
 from localllm.base.i18n import Phrase, _
 from localllm.llm.messages import UserMessage
 from localllm.safety.paths import shown
+from localllm.safety.rules import COMMAND_TOOL
 from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem
 
@@ -44,7 +45,7 @@ class TestRunChecks:
             changes = self._tools.changes
             in_words = await asyncio.to_thread(changes.with_same_code, self._position, unchecked)
             self._same_code = in_words | await brought_back(changes, self._facts, self._position)
-        return list(self._of_tests(state, text))
+        return [*self._of_tests(state, text)] or [*self._of_runs(state, text)]
 
     def _of_tests(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that the last test failed, or that the answer claims passed tests which did not pass.
@@ -75,6 +76,31 @@ class TestRunChecks:
                 name, reason = "crashed", Phrase("the last run ended by an error ({command})", command=command)
             params = {"command": command, "error": ""}
             yield Finding(name if is_denied else None, reason, is_denied or is_to_pass, params)
+
+    def _of_runs(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that the answer claims a run though none was made in the session, or that the program works whose only
+        run failed."""
+        facts = self._facts
+        if (failed := facts.failed_program) and not facts.crash:
+            if phrases.claims_works(text) and not phrases.admits_failure(text) and not phrases.says_it_raises(text):
+                command = short_command(failed.command)
+                reason = Phrase("the last run ended by an error ({command})", command=command)
+                params = {"command": command, "error": f": {failed.error}" if failed.error else ""}
+                yield Finding("crashed", reason, requested_checks.asks_for_check(state.goal), params)
+        elif (
+            not (facts.has_begun or facts.was_refused or facts.may_have_changed)
+            and phrases.claims_run(text)
+            and not phrases.admits_failure(text)
+            and self._knows_of_no_run(state)
+        ):
+            reason = Phrase("the answer claims a run, but no command was run")
+            yield Finding("nothing_run", reason, contradicts=requested_checks.orders_run(state.goal))
+
+    def _knows_of_no_run(self, state: RunState) -> bool:
+        """Return whether the model could run a command, and neither it nor the user has told of one."""
+        told = [one.text for one in state.history.messages if isinstance(one, UserMessage)]
+        is_told = any("<stdin>" in one or "[The user ran" in one for one in told)
+        return len(state.history.words) == 1 and not is_told and any(one.name == COMMAND_TOOL for one in state.tools)
 
     def _could_know_of_no_test(self, state: RunState) -> bool:
         """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""

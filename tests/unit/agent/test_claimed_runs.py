@@ -1,0 +1,107 @@
+"""An answer that claims a run, or that a program works, is compared with the commands that were run."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from localllm.agent.answer_phrases import claims_run, claims_works
+from localllm.agent.completion_checks import Finishing
+from localllm.agent.history import History
+from localllm.agent.middleware import Inject, RunState
+from localllm.base.events import ToolCall, Usage
+from localllm.llm.messages import AssistantMessage, Completion
+from localllm.tools.results import ToolResult
+from tests.support.agents import make_tools
+from tests.support.each import each
+
+pytestmark = pytest.mark.anyio
+
+
+@each(
+    ("answer", "claims"),
+    [
+        ("実行しました。サーバーが 8000 番で起動しました。", True),
+        ("I ran it; the output is: done", True),
+        ("I have executed backup.sh. It printed 3.", True),
+        ("Ran the script: all is well.", True),
+        ("backup.sh を走らせました。", True),
+        ("検索を実行しました。", False),
+        ("I ran a search for it.", False),
+        ("I ran into a problem.", False),
+        ("It was run by cron.", False),
+        ("If I ran it, it would print 3.", False),
+        ("実行していません。", False),
+        ("You ran the tests.", False),
+    ],
+)
+def test_a_claimed_run(answer: str, claims: bool) -> None:
+    assert claims_run(answer) == claims
+
+
+@each(
+    ("answer", "claims"),
+    [
+        ("正しく起動しました。", True),
+        ("問題なく動作しています。", True),
+        ("The server works.", True),
+        ("It ran without errors.", True),
+        ("app.py starts successfully.", True),
+        ("It does not work.", False),
+        ("It works if x is set.", False),
+        ("正しく起動しません。", False),
+        ("This is how it is done.", False),
+    ],
+)
+def test_a_program_that_is_said_to_work(answer: str, claims: bool) -> None:
+    assert claims_works(answer) == claims
+
+
+def ran(command: str, code: int, output: str = "") -> ToolResult:
+    call = ToolCall("c", "run_command", f'{{"command": "{command}"}}')
+    payload: dict[str, Any] = {"return_code": code, "stdout": "", "stderr": output}
+    return ToolResult(call=call, success=code == 0, payload=payload, for_model=output, summary="")
+
+
+LISTED = ToolResult(call=ToolCall("l", "list_files", "{}"), success=True, payload={}, for_model="app.py", summary="")
+MISSING = ran("python3 appp.py", 2, "python3: can't open file 'appp.py': No such file or directory")
+BEGUN = msgspec.structs.replace(ran("python3 app.py", 0), payload={"return_code": None, "id": 1}, success=True)
+RUN = "app.py を実行して結果を教えて"
+
+
+@pytest.mark.parametrize(
+    ("request_", "results", "answer", "told", "contradicts"),
+    [
+        (RUN, [LISTED], "実行しました。サーバーが起動しました。", "No command was run", True),
+        ("What does app.py print", [LISTED], "I ran it; it prints 3.", "No command was run", False),
+        (RUN, [ran("python3 app.py", 0)], "実行しました。", "", False),
+        (RUN, [LISTED], "実行していません。", "", False),
+        ("Start app.py", [BEGUN], "I started it: it listens on port 8000.", "", False),
+        (
+            "app.py を起動して動くか確かめて",
+            [MISSING],
+            "正しく起動しました。",
+            "last run failed: python3 appp.py",
+            True,
+        ),
+        ("app.py を起動して動くか確かめて", [MISSING], "起動に失敗しました。", "", False),
+        ("app.py を起動して動くか確かめて", [MISSING, ran("python3 app.py", 0)], "正しく起動しました。", "", False),
+        ("Is grep here?", [ran("rg x", 1)], "It works well.", "", False),
+    ],
+)
+async def test_what_was_run_is_compared_with_it(
+    tmp_path: Path, request_: str, results: list[ToolResult], answer: str, told: str, contradicts: bool
+) -> None:
+    tools = make_tools(tmp_path)
+    finishing, history = Finishing(tools), History("s")
+    history.add_user(request_, words=request_)
+    state = RunState(request_, history, lambda _: None, tools=tools.specs())
+    finishing.begin()
+    finishing.after_results(state, results)
+    said = Completion(AssistantMessage(answer), "stop", Usage())
+    decision = await finishing.after_answer(state, said)
+    assert isinstance(decision, Inject) == bool(told)
+    assert not isinstance(decision, Inject) or told in decision.text
+    await finishing.after_answer(state, said)
+    assert bool(finishing.ending.contradicts) == contradicts
