@@ -75,9 +75,11 @@ class StoredObjects:
         inside = [inner for objects in folders for inner in self._folders.of(objects)]
         self._known = {inner.path: inner.inode() for inner in inside}
         self._ends = {}
-        for index, _, _ in (pack for inner in inside if inner.name == "pack" for pack in self._packs(inner.path)):
+        stored = [entry.path for inner in inside if inner.name == "pack" for entry in self._folders.of(inner.path)]
+        for index in stored:
             with suppress(OSError):
-                self._ends[index] = _end_of(index), _end_of(_pack_of(index))
+                if index.endswith(_INDEX):
+                    self._ends[index] = _end_of(index), _end_of(_pack_of(index))
 
     def wrong(self, folders: Iterable[str], since: int, seconds: float, *, is_held: bool) -> dict[str, Entry]:
         """Return the files stored since a time (ns) that are not what their names say, by path below the root: of the
@@ -141,16 +143,14 @@ class StoredObjects:
 
     def _new_packs(self, folder: str, since: int) -> Iterator[_Pack]:
         """Yield the indexes of packs that are new, or whose packs are."""
-        for path, about, of_pack in self._packs(folder):
-            is_new = max(about.st_ctime_ns, of_pack.st_ctime_ns) >= since
-            if is_new and (identity_of(about), identity_of(of_pack)) not in self._sound:
-                yield path, about, of_pack
-
-    def _packs(self, folder: str) -> Iterator[_Pack]:
         for entry in self._folders.of(folder):
-            if entry.name.endswith(_INDEX):
-                with suppress(OSError):  # git passes over an index without its pack
-                    yield entry.path, os.lstat(entry.path), os.lstat(_pack_of(entry.path))
+            if not entry.name.endswith(_INDEX):
+                continue
+            with suppress(OSError):  # git passes over an index without its pack
+                both = about, of_pack = os.lstat(entry.path), os.lstat(_pack_of(entry.path))
+                is_new = max(one.st_ctime_ns for one in both) >= since
+                if is_new and (identity_of(about), identity_of(of_pack)) not in self._sound:
+                    yield entry.path, about, of_pack
 
     def _is_as_before(self, index: str, deadline: float) -> bool:
         """Return whether an index and its pack still have the content of the check sums that they ended with. Git sets
@@ -203,9 +203,11 @@ def _hash_size(pack: str) -> int:
 
 def _end_of(file: str) -> bytes:
     """Return the last bytes of a file, of a check sum or more."""
-    with open_regular(Path(file)) as source:
-        source.seek(-min(_LONGEST_SUM, os.fstat(source.fileno()).st_size), os.SEEK_END)
-        return source.read()
+    fd = os.open(file, READ | NO_LINK)  # of all packs, before every command
+    try:
+        return os.pread(fd, _LONGEST_SUM, max(os.fstat(fd).st_size - _LONGEST_SUM, 0))
+    finally:
+        os.close(fd)
 
 
 def _has_sum(file: str, check_sum: bytes, deadline: float) -> bool:
