@@ -56,11 +56,16 @@ def _form(path: str) -> str | None:
     return "make" if file.name in _MAKEFILES else _FORMS.get(file.suffix.lower())
 
 
+def is_makefile(path: str) -> bool:
+    """Return whether the name is that of a makefile."""
+    return _form(path) == "make"
+
+
 def with_recipe_tabs(path: str, put: str, wanted: str) -> str:
     """Return a text as it is put into a file, in a makefile with the tabs that lines of the `wanted` text begin with,
     from which it was adapted."""
     lines, asked = put.split("\n"), wanted.split("\n")
-    if _form(path) != "make" or len(lines) != len(asked):
+    if not is_makefile(path) or len(lines) != len(asked):
         return put
     pairs = zip(lines, asked, strict=True)
     return "\n".join(want if want[:1] == "\t" and want.strip() == line.strip() else line for line, want in pairs)

@@ -16,7 +16,7 @@ from localllm.documents import notebook_cells
 from localllm.safety.code_loss import detect_code_destruction, new_errors, placeholder
 from localllm.safety.paths import shown
 from localllm.safety.tool_definition import ToolOutput
-from localllm.text.data_formats import with_recipe_tabs
+from localllm.text.data_formats import is_makefile, with_recipe_tabs
 from localllm.text.decoding import encode, split_lines
 from localllm.text.diffing import line_differences
 from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find, without_numbers
@@ -340,8 +340,7 @@ def _replaced_passage(edit: Edit, old: str, new: str, read: Sequence[range] = ()
     if match is None:
         missed = miss(path, edit.text, old, new)
         raise (missed.key == "edit_no_match" and refusal(path, edit.text, old)) or missed
-    spans = [span._replace(text=with_recipe_tabs(path, span.text, new)) for span in match.spans]
-    match = match._replace(spans=tuple(spans))
+    match = match._replace(spans=tuple(s._replace(text=with_recipe_tabs(path, s.text, new)) for s in match.spans))
     if match.step == "elided":
         _refuse_unseen_loss(edit, match.spans[0])
     if line := placeholder(match.spans[0].text if match.step == "elided" else new, edit.text):
@@ -386,17 +385,19 @@ def _best_made(edit: Edit, match: Match, old: str, new: str) -> Edit:
         return made
     spans: list[Span] = []
     for span in match.spans:
-        if (fitting := _fitted(edit.text, span, old, new)) is None:
+        if (fitting := _fitted(path, edit.text, span, old, new)) is None:
             return made
         spans.append(fitting)
     fitted = _made(edit, Match("indent", tuple(spans)))
     return made if new_errors(path, edit.text, fitted.text) else fitted
 
 
-def _fitted(text: str, span: Span, old: str, new: str) -> Span | None:
+def _fitted(path: str, text: str, span: Span, old: str, new: str) -> Span | None:
     """Return the span extended to the whole line, with `new` indented like it. None if other text precedes it."""
     start = text.rfind("\n", 0, span.start) + 1
-    put = None if text[start : span.start].strip() else merge(text[start : span.end], old, new, unit=indent_unit(text))
+    if text[start : span.start].strip():
+        return None
+    put = merge(text[start : span.end], old, new, unit="\t" if is_makefile(path) else indent_unit(text))
     return None if put is None else Span(start, span.end, put)
 
 
