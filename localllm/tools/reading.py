@@ -1,4 +1,4 @@
-"""Read a file for read_file by its kind: text, notebook, PDF, Excel workbook, image."""
+"""Read a file for read_file by its kind: text, notebook, PDF, Word file, Excel workbook, image."""
 
 import asyncio
 import os
@@ -14,6 +14,7 @@ from localllm.base.i18n import N_, Phrase, plural
 from localllm.code.grammars import language_of
 from localllm.documents.notebooks import notebook_text
 from localllm.documents.pdf import PdfError, pdf_text
+from localllm.documents.word import WordError, word_markdown
 from localllm.documents.workbooks import WorkbookError, is_workbook, read_workbook, workbook_text
 from localllm.llm.messages import Image
 from localllm.safety.paths import shown
@@ -146,6 +147,8 @@ async def read(context: ToolContext, path: str, encoding: str, wanted: Wanted) -
             return _picture(context, path, picture)
         if kind_of(head) == "pdf":
             return await _pdf(context, path, wanted)
+        if path.lower().endswith(".docx") and head.startswith(b"PK"):
+            return await _word(context, path, wanted)
         if is_workbook(path, head):
             return await _workbook(context, path, wanted)
         if path.endswith(".ipynb") and (output := await asyncio.to_thread(_notebook, context, path, wanted)):
@@ -383,6 +386,15 @@ async def _pdf(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
     except PdfError as error:
         raise ToolExecutionError(f"pdf_{error.trouble}", path=shown(path), pages=error.pages) from error
     return _as_text(context, TextFile(path, data, Decoded(text)), wanted, "pdf")
+
+
+async def _word(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:
+    data = context.root.read_bytes(path, LARGEST)
+    try:
+        text = await word_markdown(data)
+    except WordError as error:
+        raise ToolExecutionError(f"docx_{error.trouble}", path=shown(path)) from error
+    return await asyncio.to_thread(_as_text, context, TextFile(path, data, Decoded(text)), wanted, "document")
 
 
 async def _workbook(context: ToolContext, path: str, wanted: Wanted) -> ToolOutput:

@@ -28,6 +28,16 @@ FILES = {
         "",
         "Run text recognition on it first, such as ocrmypdf.",
     ),
+    "docx_missing": ErrorText(
+        "E8111",
+        "{path} is a Word file, and the package that reads them is not installed.",
+        "",
+        "The user can install it: pip install 'localllm[rag]'. Or try run_command: unzip -p {path} word/document.xml",
+    ),
+    "docx_broken": ErrorText("E8112", "{path} is a damaged Word file that cannot be read."),
+    "docx_slow": ErrorText(
+        "E8113", "{path} is a Word file that takes too long to read.", "", "Ask the user for its text."
+    ),
     "workbook_broken": ErrorText("E8107", "{path} is a damaged Excel file that cannot be read."),
     "workbook_slow": ErrorText(
         "E8108",

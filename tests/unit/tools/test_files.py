@@ -21,6 +21,7 @@ from localllm.tools.reading import HugeFile
 from localllm.tools.text_files import Patience
 from tests.support.pdfs import make_pdf
 from tests.support.tools import make_context, preview, put, use
+from tests.support.word_files import make_docx
 from tests.support.workbooks import make_workbook, table
 
 pytestmark = pytest.mark.anyio
@@ -171,16 +172,30 @@ async def test_read_file_shows_a_workbook_by_lines(tmp_path: Path) -> None:
     assert part.for_model == "a.xlsx (lines 3-4 of 201)\n店1,10\n店2,20"
 
 
+async def test_read_file_shows_a_word_file_by_lines(tmp_path: Path) -> None:
+    paragraphs = [("Heading1", "旅費規程"), *(("Normal", f"{at} 条") for at in range(1, 20))]
+    (tmp_path / "旅費規程.DOCX").write_bytes(make_docx(*paragraphs))
+    whole = await use(read_file, make_context(tmp_path), file_path="旅費規程.DOCX")
+    assert whole.for_model.startswith("# 旅費規程\n")
+    assert whole.payload["metadata"]["kind"] == "document"
+    total = whole.payload["metadata"]["end_line"]
+    part = await use(read_file, make_context(tmp_path), file_path="旅費規程.DOCX", start_line=total)
+    assert part.for_model == f"旅費規程.DOCX (lines {total}-{total} of {total})\n19 条"
+
+
 @pytest.mark.parametrize(
     ("name", "data", "error"),
     [
+        ("a.docx", b"PK\x03\x04 broken", "docx_broken"),
         ("a.xlsx", b"PK\x03\x04 broken", "workbook_broken"),
         ("a.xls", _OLD_OFFICE + bytes(600), "workbook_old"),
         ("a.xlsx", _OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"), "workbook_locked"),
         ("a.doc", _OLD_OFFICE + bytes(600), "file_not_text"),
     ],
 )
-async def test_read_file_says_why_it_cannot_read_a_workbook(tmp_path: Path, name: str, data: bytes, error: str) -> None:
+async def test_read_file_says_why_it_cannot_read_an_office_file(
+    tmp_path: Path, name: str, data: bytes, error: str
+) -> None:
     (tmp_path / name).write_bytes(data)
     assert await refused(read_file, tmp_path, file_path=name) == error
 
