@@ -33,8 +33,8 @@ _AND_SO = late_pattern(rf",? (?:and )?{_OLD} (?:to|into|by|with|->|→|=>) {_NEW
 _KIND_JA = "(?:関数|変数|メソッド|クラス|列|カラム)?"
 _RENAMED_JA = late_pattern(
     rf"{_OLD} ?{_KIND_JA}(?:の{_KIND_JA}名前?)?を ?(?:[^。\n「『`]{{0,12}}(?:で|、))?"
-    rf"(?:すべて|全て|全部|一括で)? ?{_NEW} ?{_KIND_JA}(?:という\w{{1,6}})?[にへ][^。\n]{{0,12}}"
-    r"(?:改名|リネーム|置き換え|置換|名前を?変)"
+    rf"(?:すべて|全て|全部|一括で)? ?{_NEW} ?{_KIND_JA}(?:という\w{{1,6}})?[にへ]"
+    r"(?:[^。\n]{0,12}(?:改名|リネーム|置き換え|置換|名前を?変)|(?:すべて|全て|全部)?(?P<loosely>変え|変更し|直し|し)て)"
     rf"|(?P<old2>{_NAME}) ?の{_KIND_JA}名前?を ?(?P<new2>{_NAME}) ?に(?:変更|変え|し)"
 )
 _EVERYWHERE = late_pattern(
@@ -99,7 +99,7 @@ def ordered_renamings(request: str) -> list[Renaming]:
     is_everywhere = bool(_EVERYWHERE.search(text))
     found: list[Renaming] = []
     for said in sentences_in(text):
-        for written, other in _pairs(said):
+        for written, other in _pairs(said, is_everywhere=is_everywhere):
             is_limited = _LIMITED.search(said.replace(written, "").replace(other, "")) and not is_everywhere
             old, new = written.strip(_QUOTES), other.strip(_QUOTES)
             is_word = old == written and bool(_HYPHENED.fullmatch(old)) and not re.search("[-_]", new)
@@ -109,14 +109,24 @@ def ordered_renamings(request: str) -> list[Renaming]:
     return found
 
 
-def _pairs(said: str) -> Iterator[tuple[str, str]]:
+def _pairs(said: str, *, is_everywhere: bool) -> Iterator[tuple[str, str]]:
     match = _RENAMED.search(said)
     if match is None and not said.isascii() and (match := _RENAMED_JA.search(said)):
-        yield match["old"] or match["old2"], match["new"] or match["new2"]
+        old, new = match["old"] or match["old2"], match["new"] or match["new2"]
+        if not match["loosely"] or "名" in match[0] or (is_everywhere and _style(old) == _style(new) != ""):
+            yield old, new
         return
     while match:
         yield match["old"], match["new"]
         match = _AND_SO.match(said, match.end())
+
+
+def _style(name: str) -> str:
+    """Return how the words of a name are joined; "" if it is one word. What is to be something of another style may be
+    a setting: LOG_LEVEL を warn_only に変えて."""
+    if "_" in name.strip("_"):
+        return "UPPER_CASE" if name.isupper() else "snake_case"
+    return "camelCase" if re.search("[a-z][A-Z]", name) else ""
 
 
 def _whole(name: str) -> str:

@@ -54,6 +54,12 @@ pytestmark = pytest.mark.anyio
         ("a.py の calc_price を gross_price に改名して", []),
         ("calc_price を gross_price に改名して。古い名前も別名として残して。", []),
         ("timeout_ms の値を 300 に変更して", []),
+        ("getTotal を全部 fetchTotal に変えて", [("getTotal", "fetchTotal")]),
+        ("getTotal をすべて fetchTotal に変更してください", [("getTotal", "fetchTotal")]),
+        ("全ファイルの `calc_price` を `gross_price` にして", [("calc_price", "gross_price")]),
+        ("getTotal を fetchTotal に変えて", []),
+        ("すべての設定の log_level を debug に変えて", []),
+        ("全部の LOG_LEVEL を warn_only に変えて", []),
         ("ファイル名を report_old に変更して", []),
     ],
 )
@@ -97,9 +103,10 @@ async def test_an_old_name_that_still_stands_is_told_once(tmp_path: Path) -> Non
     assert result.status == "done"
 
 
-async def test_an_old_name_is_told_in_a_run_in_japanese(tmp_path: Path) -> None:
+@pytest.mark.parametrize("verb", ["改名して", "変えて"])
+async def test_an_old_name_is_told_in_a_run_in_japanese(tmp_path: Path, verb: str) -> None:
     answer = "calc_price を gross_price に改名しました。テストは実行していません。"
-    assert (await ended(tmp_path, "calc_price をすべて gross_price に改名して", EDIT, answer, answer))[1] == [TOLD]
+    assert (await ended(tmp_path, f"calc_price をすべて gross_price に{verb}", EDIT, answer, answer))[1] == [TOLD]
 
 
 @pytest.mark.parametrize(
