@@ -92,9 +92,9 @@ def _lines_of(data: bytes | None) -> "list[str] | Reason":
 
 
 def _next_lines(file: BufferedReader) -> bytes:
-    """Read whole lines, some megabytes of them; a very long one in parts."""
+    """Read whole lines, some megabytes of them, or one line that is longer."""
     data = file.read(_AT_ONCE)
-    return data if data.endswith(b"\n") else data + file.readline(_AT_ONCE)
+    return data if data.endswith(b"\n") else data + file.readline(LARGEST_ALONE)
 
 
 def _decoded(data: bytes) -> "list[str] | Reason":
