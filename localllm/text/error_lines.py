@@ -30,6 +30,7 @@ _PARTS = (
 )
 """One of them is in every line that `_FAULT` matches, in lower case."""
 _LINES_AT_ONCE = 32
+_MOST_LINES = 1_000_000
 
 _FRAME = (
     r"^\s{0,12}#\d{1,3}\s.{0,300}?(?P<numbered>[^\s()]{1,200}\.\w{1,5}):\d{1,7}(?::\d{1,5})?\)?\s*$"
@@ -55,7 +56,7 @@ _GAP = "…"
 def telling_lines(text: str, most: int) -> str:
     """Return the lines of `text` that report errors, each kind once, with context, in the text's order.
     Limited to `most` characters, the first errors first. Empty if there are none."""
-    lines = text.splitlines()
+    lines = _lines_of(text)
     chosen: dict[int, str] = {}
     room = most
     for number in _by_relevance(lines):
@@ -68,8 +69,14 @@ def telling_lines(text: str, most: int) -> str:
 
 def has_telling_lines(text: str) -> bool:
     """Return whether there is a line that reports an error; it is read up to the first one only."""
-    lines = text.splitlines()
+    lines = _lines_of(text)
     return next(chain(_faults(lines), _frames(lines)), None) is not None
+
+
+def _lines_of(text: str) -> list[str]:
+    """Return the lines; of very many, which take far more memory than the text, the first."""
+    first = text.split("\n", _MOST_LINES)
+    return (text if len(first) <= _MOST_LINES else text[: -len(first[-1])]).splitlines()
 
 
 def telling_numbers(lines: Sequence[str], most: int) -> list[int]:

@@ -41,15 +41,18 @@ def cap(
     """
     if len(text) <= context.output_limit:
         return text
-    lines = text.split("\n")
-    useful = without_shadow_bytes(lines) if faults else range(len(lines))
-    short = "\n".join(lines[number] for number in useful) if len(useful) < len(lines) else text
+    short, useful = text, list[int]()
+    if faults and "Shadow bytes" in text:
+        lines = text.split("\n")
+        useful = without_shadow_bytes(lines)
+        short = "\n".join(lines[number] for number in useful)
     if len(short) <= context.output_limit:
         kept = _keep(text, context, name, whole=whole)
         return f"{short}\n[… {len(text) - len(short):,} characters of shadow bytes left out. {kept}]"
     first, telling, last = _parts(short, context.output_limit, head, _TELLING if faults else 0)
     left_out = len(text) - len(first) - len(last)
-    line = useful[short.count("\n", 0, len(short) - len(last))] + 1
+    line = short.count("\n", 0, len(short) - len(last))
+    line = (useful[line] if useful else line) + 1
     kept = _keep(text, context, name, whole=whole)
     note = (
         (

@@ -1,8 +1,10 @@
 """The lines that tell of a fault are found, and no more is given than was asked for."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from localllm.text import error_lines
 from localllm.text.error_lines import telling_lines
 
 
@@ -116,3 +118,11 @@ def test_in_many_lines_the_same_are_found_as_in_each_alone(words: list[str]) -> 
     assert set(kinds.values()) <= set(found)
     if not alone:
         assert found == []
+
+
+def test_of_very_many_lines_the_first_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(error_lines, "_MOST_LINES", 10)
+    for count in (9, 10):
+        text = "fine\n" * (count - 1) + "error: last\nerror: beyond"
+        assert telling_lines(text, 400).splitlines()[-1] == ("error: beyond" if count == 9 else "error: last")
+    assert not error_lines.has_telling_lines("fine\n" * 10 + "error: beyond")
