@@ -27,7 +27,10 @@ KINDS = {"commit": 1, "tree": 2, "blob": 3}
 
 
 def git(root: Path, *arguments: str) -> str:
-    done = subprocess.run(["git", *NAMES, *arguments], cwd=root, check=True, capture_output=True)
+    """Run git at a fixed time: a commit's name, and so the folder that it shares with others, is always the same."""
+    dates = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2025-01-01T00:00:00Z")
+    environment = {**os.environ, **dates}
+    done = subprocess.run(["git", *NAMES, *arguments], cwd=root, check=True, capture_output=True, env=environment)
     return done.stdout.decode().strip()
 
 
