@@ -2,9 +2,9 @@
 transaction of Mercurial.
 
 A todo list may contain programs to run, and a strategy names one; git runs them when the user continues. Older versions
-of git run other files as shell code. Mercurial's `recover` and `rollback` write and truncate the files that a journal
-names, wherever they are. Commands may leave such files, but with nothing that runs or leads elsewhere and was not there
-before.
+of git run other files as shell code. Other files name the refs that git then writes or deletes. Mercurial's `recover`
+and `rollback` write and truncate the files that a journal names, wherever they are. Commands may leave such files, but
+with nothing that runs or leads elsewhere and was not there before.
 """
 
 import re
@@ -17,7 +17,8 @@ NAMES = tuple(
     """
     BISECT_NAMES rebase-merge/author-script rebase-apply/author-script rebase-merge/git-rebase-todo
     rebase-merge/strategy rebase-merge/strategy_opts rebase-merge/gpg_sign_opt rebase-apply/apply-opt
-    rebase-apply/gpg_sign_opt sequencer/todo sequencer/opts
+    rebase-apply/gpg_sign_opt sequencer/todo sequencer/opts rebase-merge/update-refs rebase-merge/refs-to-delete
+    rebase-merge/head-name rebase-apply/head-name
     """.split()
 )
 """Paths in the data folder of a repository or work tree."""
@@ -50,7 +51,19 @@ _STRATEGIES = frozenset({"", "ort", "recursive", "resolve", "octopus", "ours", "
 _QUOTED = r"'[^'\0]*+(?:'\\['!]'[^'\0]*+)*'"  # a word, as git quotes it for the shell
 _WORDS = re.compile(rf"(?:\s*+{_QUOTED})*\s*")  # paths of a bisection; git before 2.36 evaluates them
 _AUTHOR = re.compile(rf"(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)={_QUOTED}\s*+)*")  # sourced by git rebase before 2.34
+_REST = r"(?!\S*\.\.)\S+"  # of a ref
+_BRANCHES = re.compile(rf"(?:refs/heads/{_REST}\n[0-9a-f]{{40,64}}\n[0-9a-f]{{40,64}}\n)*")
+_LABELS = re.compile(rf"(?:refs/rewritten/{_REST}\n)*")
+_BRANCH = re.compile(rf"(?:refs/heads/{_REST}|detached HEAD)?\n?")
+_BY_PATTERN = (
+    ("/bisect_names", _WORDS),
+    ("/author-script", _AUTHOR),
+    ("/update-refs", _BRANCHES),
+    ("/refs-to-delete", _LABELS),
+    ("/head-name", _BRANCH),
+)
 _MOST_WORDS = 65_536  # bytes; each word costs the regular expression memory
+_UPDATED = re.compile(rb"\s*(?:update-ref|u)[ \t]+refs/heads/(?!\S*\.\.)\S+\s*")
 _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
 
@@ -67,7 +80,7 @@ def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
     if folded(path).endswith("todo"):
         known = set(before.splitlines())
         return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))
-    for ending, pattern in (("/bisect_names", _WORDS), ("/author-script", _AUTHOR)):
+    for ending, pattern in _BY_PATTERN:
         if folded(path).endswith(ending):
             is_words = len(after) <= _MOST_WORDS and pattern.fullmatch(after.decode("utf-8", "replace"))
             return after if after == before or is_words else None
@@ -94,6 +107,8 @@ def _backs_up_own_files(listed: str) -> bool:
 def _is_step(line: bytes) -> bool:
     found = _FIRST_WORD.match(line.rstrip(b"\n"))
     word = found[1] if found else b""
+    if word in (b"update-ref", b"u"):
+        return bool(_UPDATED.fullmatch(line))
     return not word or word.startswith(b"#") or word in _STEPS
 
 

@@ -1,9 +1,14 @@
 """What may stay of an interrupted rebase."""
 
+import os
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from localllm.sandbox.protect.interrupted_work import NAMES, TRANSACTIONS, harmless_part, is_unfinished_work
 from localllm.sandbox.protect.protected_paths import PROTECTED_NAMES
+from localllm.sandbox.protect.revert import ProtectedFiles
 
 TODO = ".git/rebase-merge/git-rebase-todo"
 
@@ -67,6 +72,58 @@ def test_what_older_versions_run_as_shell_code(path: str, said: bytes, may_stay:
     assert is_unfinished_work(path)
     assert (harmless_part(path, b"", said) == said) == may_stay
     assert harmless_part(path, said, said) == said
+
+
+OF_TWO = "refs/heads/a\n{0}\n{1}\nrefs/heads/b/c\n{1}\n{0}\n".format("1" * 40, "0" * 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "may_stay"),
+    [
+        ("rebase-merge/update-refs", OF_TWO, True),
+        ("rebase-merge/update-refs", "", True),
+        ("rebase-merge/update-refs", OF_TWO.replace("heads/b/c", "replace/" + "1" * 40), False),
+        ("rebase-merge/update-refs", OF_TWO.replace("heads/b/c", "heads/../replace/" + "1" * 40), False),
+        ("rebase-merge/update-refs", OF_TWO.replace("heads/b/c", "remotes/origin/main"), False),
+        ("rebase-merge/refs-to-delete", "refs/rewritten/onto\nrefs/rewritten/a-b\n", True),
+        ("rebase-merge/refs-to-delete", "refs/heads/main\n", False),
+        ("rebase-merge/refs-to-delete", "refs/rewritten/../heads/main\n", False),
+        ("rebase-merge/head-name", "refs/heads/feature/x\n", True),
+        ("rebase-apply/head-name", "detached HEAD\n", True),
+        ("rebase-merge/head-name", "refs/replace/" + "1" * 40, False),
+        ("rebase-apply/head-name", "refs/heads/../tags/v1\n", False),
+    ],
+)
+def test_an_interrupted_rebase_writes_no_refs_but_branches(name: str, said: str, may_stay: bool) -> None:
+    path = f".git/worktrees/x/{name}"
+    assert is_unfinished_work(path)
+    assert (harmless_part(path, b"", said.encode()) == said.encode()) == may_stay
+
+
+def test_a_step_updates_no_ref_but_a_branch() -> None:
+    honest = b"pick 1 a\nupdate-ref refs/heads/a\nu refs/heads/b/c\n"
+    harmful = b"update-ref refs/replace/1\nu refs/heads/../replace/1\n update-ref\trefs/remotes/origin/main\n"
+    assert harmless_part(TODO, b"", honest + harmful) == honest
+
+
+def test_what_git_itself_leaves_of_a_rebase_stays(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    files = ProtectedFiles(root, None)
+    subprocess.run(["git", "init", "-q", "-b", "main", root], check=True)
+    script = """
+        git config user.name a; git config user.email a@b
+        for n in 1 2 3; do echo $n > $n; git add .; git commit -qm $n; git branch b$n; done
+        git checkout -qb side b1; echo s > s; git add .; git commit -qm s; git checkout -q main; git merge -qm m side
+    """
+    subprocess.run(["sh", "-ec", script], cwd=root, check=True, capture_output=True)
+    files.begin()
+    environment = {**os.environ, "GIT_SEQUENCE_EDITOR": "sed -i '/^update-ref/a break'"}
+    rebase = ["git", "rebase", "-q", "-i", "-r", "--root", "--update-refs"]
+    subprocess.run(rebase, cwd=root, env=environment, check=False, capture_output=True)
+    assert (root / ".git/rebase-merge/update-refs").exists()
+    before = {path: path.read_bytes() for path in (root / ".git/rebase-merge").iterdir() if path.is_file()}
+    assert files.end() == ()
+    assert before == {path: path.read_bytes() for path in before}
 
 
 @pytest.mark.parametrize(
