@@ -331,7 +331,8 @@ class Finishing(Middleware):
         elif self._claims_unasked(state, text):
             yield Finding("no_change", claimed, contradicts=False)
         elif self._claims_refused(state, text):
-            yield Finding("refused", claimed, contradicts=True)
+            said = facts.said_refusing
+            yield Finding("refused_for" if said else "refused", claimed, contradicts=True, params={"said": said})
         elif facts.changed and ends_with_replacement(text) and request_phrases.asks_for_change(state.goal):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
         elif not (

@@ -26,6 +26,7 @@ from localllm.agent.command_kinds import (
 )
 from localllm.agent.selected_tests import failed_tests
 from localllm.agent.test_output import found_no_tests
+from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
@@ -36,6 +37,7 @@ _READERS = (
     " read_file recall search_files search_rag_knowledge_base searxng_search web_search"
 )
 _LOOKERS = frozenset({"analyze_code", "git_diff", "list_files", "read_file", "run_command", "search_files"})
+_UNREADABLE = ("file_not_text", "pdf_", "docx_", "workbook_")
 _WOULD_LOSE = ("would_destroy", "loss_refused")
 DOCUMENTS = "search_rag_knowledge_base"
 _MERGING = late_pattern(r"\bgit\b[^\n]*\b(?:am|cherry-pick|merge|pull|rebase|revert|stash)\b")
@@ -109,6 +111,10 @@ class RunFacts:
         self.has_looked = False
         """Whether the model has looked at the project."""
         self.was_refused = False
+        self.said_refusing = ""
+        """What the user said in place of a yes or no to the newest refused call, for the model."""
+        self.unreadable = ""
+        """The newest file that could not be read as text, if no call has succeeded since."""
         self.by_git: set[str] = set()
         """Changed files that only git has changed, in commands that restore files from commits."""
         self.has_run = False
@@ -139,11 +145,18 @@ class RunFacts:
         for result in results:
             self.calls += 1
             self.was_refused = self.was_refused or result.refused
+            if result.refused and result.error:
+                said = result.error.params.get("feedback") if result.error.key == "denied_with_words" else None
+                self.said_refusing = said.english if isinstance(said, Phrase) else ""
             tool = result.call.name.strip().lower()
             self.has_looked = self.has_looked or (result.success and tool in _LOOKERS)
             self._note(result, tool)
 
     def _note(self, result: ToolResult, tool: str) -> None:
+        if result.success:
+            self.unreadable = ""
+        elif tool == "read_file" and result.error and result.error.key.startswith(_UNREADABLE):
+            self.unreadable = _path_of(result)
         changed = dict.fromkeys(result.changes, self.calls)
         if "return_code" in result.payload:
             self._note_command(result, changed)

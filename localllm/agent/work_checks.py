@@ -28,6 +28,10 @@ from localllm.tools.tool_system import ToolSystem
 
 _INLINE = late_pattern(r" -[ce] |<<")
 _NOT_NEEDED = late_pattern(r"(?i)\b(?:not|no longer) (?:needed|necessary|required)\b|不要|必要は?(?:な|ありませ)")
+_UNREAD = late_pattern(
+    r"(?i)\b(?:can(?:no|')t|can not|could ?n[o']t|could not|unable|not (?:readable|a text|text)|binary|encrypted"
+    r"|damaged|corrupt\w*|scan\w*|password)\b|読(?:め|み取れ|むこと)|開け|テキスト(?:ファイル)?では|バイナリ|破損|壊れ|スキャン|暗号|パスワード"
+)
 _LONGEST_COMMAND = 120
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
@@ -107,6 +111,7 @@ class WorkChecks:
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
+        yield from self._of_unreadable(state, text)
         yield from self._of_evidence(state, text)
         yield from self._of_paths(state, text)
 
@@ -340,6 +345,16 @@ class WorkChecks:
                 reason = Phrase("{path} was not read", path=shown(name))
                 yield Finding("not_read", reason, contradicts=False, params={"path": name})
                 return
+
+    def _of_unreadable(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the file that the request names and that could not be read, if nothing else was found out since and the
+        answer does not say so."""
+        path = self._facts.unreadable
+        if not path or path.rpartition("/")[2] not in state.query or _UNREAD.search(text):
+            return
+        if not (phrases.admits_failure(text) or phrases.asks_user(text)):
+            reason = Phrase("{path} was not read", path=shown(path))
+            yield Finding("unreadable", reason, contradicts=False, params={"path": path})
 
     def _of_evidence(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the files, lines and long numbers of an answer to a question that nothing has. Where files were, or are

@@ -410,9 +410,18 @@ async def test_a_test_command_that_skipped_each_test(project: Path) -> None:
     assert [*map(str, result.unverified)] == ["python3 -B -m unittest ran no tests"]
 
 
-def refusing_agent(project: Path, *turns: dict[str, Any] | str) -> ReActAgent:
+def refusing_agent(project: Path, *turns: dict[str, Any] | str, feedback: str = "") -> ReActAgent:
     """An agent whose every change is refused by a person in a chat."""
-    return make_agent(scripted(*turns), project, tools=make_tools(project, confirmer=Answering(approve=False)))
+    confirmer = Answering(approve=False, feedback=feedback)
+    return make_agent(scripted(*turns), project, tools=make_tools(project, confirmer=confirmer))
+
+
+async def test_what_the_user_said_instead_of_a_yes_is_asked_for_again(project: Path) -> None:
+    answer = "x を 2 に直しました。"
+    agent = refusing_agent(project, STEPS["edit"], answer, answer, feedback="定数を {使って}")
+    await agent.execute_query("x を 2 に直して")
+    said = "[It was not done: no file was changed. The user says: 定数を {使って}\nDo that now, or say why not.]"
+    assert remarks(agent) == [said]
 
 
 @pytest.mark.parametrize(

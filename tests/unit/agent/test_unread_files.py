@@ -99,3 +99,25 @@ async def test_what_may_not_be_read_is_not_asked_for(project: Path) -> None:
     agent = make_agent(scripted(ANSWER), project, tools=tools)
     assert (await agent.execute_query("Explain src/app.py")).unverified == ()
     assert remarks(agent) == []
+
+
+OLD = call("read_file", file_path="規程.doc")
+MADE_UP = "日当は1日3,000円です。"
+
+
+@pytest.mark.parametrize(
+    "second", ["規程.doc は読めませんでした。", "I cannot read 規程.doc.", "古い形式のため開けません。"]
+)
+async def test_a_file_that_could_not_be_read_is_not_quoted(project: Path, second: str) -> None:
+    (project / "規程.doc").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    agent = make_agent(scripted(OLD, MADE_UP, second), project)
+    result = await agent.execute_query("規程.doc を読んで日当を教えて")
+    assert remarks(agent) == ["[規程.doc could not be read. Say so, or find what it says otherwise.]"]
+    assert (result.answer, result.unverified) == (second, ())
+
+
+async def test_what_was_read_elsewhere_since_is_no_guess(project: Path) -> None:
+    (project / "規程.doc").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    agent = make_agent(scripted(OLD, READ, MADE_UP), project)
+    await agent.execute_query("規程.doc を読んで日当を教えて")
+    assert remarks(agent) == []
