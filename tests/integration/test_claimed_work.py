@@ -131,7 +131,8 @@ class TestTestsAlone:
         assert remarked == [
             "[Only what tests check was changed: test_a.py. Fix the code, or say which test was wrong, and why.]"
         ]
-        assert (status, reasons) == ("done", ["only tests were changed: test_a.py"])
+        none_ran = [f"{UNITTEST} 2>&1 | cat ran no tests"] if SKIPPED in steps else []
+        assert (status, reasons) == ("done", ["only tests were changed: test_a.py", *none_ran])
 
     @pytest.mark.parametrize(
         ("request_", "steps", "answer"),
