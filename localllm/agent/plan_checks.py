@@ -20,6 +20,12 @@ _CHANGES = late_pattern(
     r"|insert|mov|delet)(?:e|es|s|ing|y|ies)?\b|追加|修正|変更|更新|作成|実装|削除|置換|置き換|編集|書[くき]|移動|改名|リネーム)",
     re.IGNORECASE,
 )
+_CHANGES_JA = late_pattern(
+    r"(?![^\n]{0,200}(?:たら|なら|れば|場合)|任意)[^\n]{0,400}(?:[をに] ?(?:新しく)?"
+    r"(?:作|足|置|直|消|移|貼|書き足|変え|加え|付け|差し替え|設け|書き直|切り出|登録|記載|反映)|リンク(?:を ?[張貼])?"
+    r"|に(?![^\n]{0,60}依存)[^\n]{0,60}を ?入れ)(?:[るすくりしきいっ]|する)?(?:ます|て)?(?:[。.、,（(：:\s]|$)"
+)
+"""Matches the step of a plan that ends, or goes on, with an everyday word for a change: build.py に処理を足す。"""
 _LEFT = late_pattern(
     r"\b(?:left|remain(?:s|ing)?|later|pending|to[- ]do|next steps?|not (?:yet|done)|still (?:open|need\w*))\b"
     r"|残(?:り|る|って)|未(?:着手|実施|完了|対応)|次に|これから|今後",
@@ -96,9 +102,13 @@ def open_steps(plan: str, touched: Collection[str]) -> list[str]:
     for number, step in steps if len(steps) > 1 else ():
         words = step.replace("*", "").replace("`", "")
         paths = paths_in(words)
-        if paths and _CHANGES.match(words) and not any(is_touched(touched, path) for path in paths):
+        if paths and _changes(words) and not any(is_touched(touched, path) for path in paths):
             found.append(_short(f"{number}. {words}"))
     return found
+
+
+def _changes(step: str) -> bool:
+    return bool(_CHANGES.match(step) or (not step.isascii() and _CHANGES_JA.match(step)))
 
 
 def listed(items: Sequence[str]) -> str:
