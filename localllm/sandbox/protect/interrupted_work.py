@@ -15,7 +15,7 @@ from localllm.sandbox.git_config import parse
 
 NAMES = tuple(
     """
-    BISECT_NAMES rebase-merge/author-script rebase-apply/author-script rebase-merge/git-rebase-todo
+    BISECT_NAMES BISECT_START rebase-merge/author-script rebase-apply/author-script rebase-merge/git-rebase-todo
     rebase-merge/strategy rebase-merge/strategy_opts rebase-merge/gpg_sign_opt rebase-apply/apply-opt
     rebase-apply/gpg_sign_opt sequencer/todo sequencer/opts rebase-merge/update-refs rebase-merge/refs-to-delete
     rebase-merge/head-name rebase-apply/head-name
@@ -55,8 +55,10 @@ _REST = r"(?!\S*\.\.)\S+"  # of a ref
 _BRANCHES = re.compile(rf"(?:refs/heads/{_REST}\n[0-9a-f]{{40,64}}\n[0-9a-f]{{40,64}}\n)*")
 _LABELS = re.compile(rf"(?:refs/rewritten/{_REST}\n)*")
 _BRANCH = re.compile(rf"(?:refs/heads/{_REST}|detached HEAD)?\n?")
+_START = re.compile(r"(?!-)\S+\n?")  # `git bisect reset` has `git checkout` read it, which takes `-f` for an option
 _BY_PATTERN = (
     ("/bisect_names", _WORDS),
+    ("/bisect_start", _START),
     ("/author-script", _AUTHOR),
     ("/update-refs", _BRANCHES),
     ("/refs-to-delete", _LABELS),

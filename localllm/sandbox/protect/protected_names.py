@@ -63,6 +63,7 @@ BELIEVED = (
         "going on with what was interrupted",  # which changes are allowed: see `interrupted_work`
         (
             ".git/BISECT_NAMES",
+            ".git/BISECT_START",
             ".git/rebase-merge/author-script",
             ".git/rebase-apply/author-script",
             ".git/rebase-merge/git-rebase-todo",

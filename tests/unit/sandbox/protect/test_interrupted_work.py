@@ -100,6 +100,13 @@ def test_an_interrupted_rebase_writes_no_refs_but_branches(name: str, said: str,
     assert (harmless_part(path, b"", said.encode()) == said.encode()) == may_stay
 
 
+@pytest.mark.parametrize(
+    ("said", "may_stay"), [("main\n", True), ("1" * 40, True), ("-f\n", False), ("--orphan=x", False), ("a b\n", False)]
+)
+def test_a_bisection_ends_where_it_began(said: str, may_stay: bool) -> None:
+    assert (harmless_part(".git/BISECT_START", b"", said.encode()) == said.encode()) == may_stay
+
+
 def test_a_step_updates_no_ref_but_a_branch() -> None:
     honest = b"pick 1 a\nupdate-ref refs/heads/a\nu refs/heads/b/c\n"
     harmful = b"update-ref refs/replace/1\nu refs/heads/../replace/1\n update-ref\trefs/remotes/origin/main\n"
