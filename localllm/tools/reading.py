@@ -239,7 +239,8 @@ def _part(file: TextFile, wanted: Wanted, limit: int, *, searchable: bool) -> _P
     end = start + len(kept) - 1
     left = len(chosen) - len(kept)
     if left > len(kept) and searchable:  # reading it page by page would take many calls
-        notes = (_how_to_find(file.path, len(lines)),)
+        is_prose = file.path.lower().endswith(_PROSE) and left <= _MOST_PAGES * len(kept)
+        notes = (*(_more(end + 1, len(lines)) if is_prose else ()), _how_to_find(file.path, len(lines)))
     else:
         notes = _more(end + 1, len(lines)) if left else ()
     return _Part("".join(line + "\n" for line in kept), start, end, len(lines), notes)
@@ -259,6 +260,11 @@ def _fitting(lines: list[str], limit: int) -> list[str]:
         if limit < 0:
             return lines[:count]
     return lines
+
+
+_PROSE = (".md", ".markdown", ".rst", ".adoc", ".tex")
+"""Endings of texts that are read rather than searched, if they have few pages."""
+_MOST_PAGES = 5
 
 
 def _how_to_find(path: str, total: int) -> str:

@@ -731,6 +731,15 @@ async def test_a_file_of_many_pages_is_searched_rather_than_read_on(
     assert output.for_model.startswith(f"{path} (lines 1-")
 
 
+@pytest.mark.parametrize(("count", "reads_on"), [(400, True), (4_000, False)])
+async def test_prose_of_few_pages_is_read_on_or_searched(tmp_path: Path, count: int, reads_on: bool) -> None:
+    put(tmp_path / "a.md", "".join(f"Line {number:04}.\n" for number in range(count)))
+    output = await use(read_file, make_context(tmp_path, output_limit=1_500), file_path="a.md")
+    end = output.payload["metadata"]["end_line"]
+    assert (f"[{count - end} more lines; read on with start_line={end + 1}]" in output.for_model) == reads_on
+    assert output.for_model.splitlines()[-1] == f"[{count} lines in all: search_files finds a name]"
+
+
 async def test_placeholders_in_a_new_file_are_named(tmp_path: Path) -> None:
     text = "# Guide\n\nInstall it.\n\n[Add usage section here]\n"
     for tool, name in ((write_file, "guide.md"), (create_file, "other.md")):
