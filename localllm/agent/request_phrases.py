@@ -183,11 +183,18 @@ _BAN = (
     r"(?: (?!(?:other|tests?|existing|unrelated)\b)\w+){0,2} ?(?:files?|anything|code|nothing|it)\b"
     r"(?=\W{0,3}$|[ \t]?[^\w \t]|\s+(?:yet|now|please|at all|for now|here|and|or|just|only|while|during"
     r"|in (?:the|this|my) (?:project|repo\w*))\b)"
-    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) changes\b(?! (?:to|in|of|outside|beyond|elsewhere)\b)"
+    r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) (?:changes|edits)\b"
+    r"(?! (?:to|in|of|outside|beyond|elsewhere)\b)"
+    r"|\bleave (?:all |the |my |every){0,2}(?:files?|code|everything)(?: exactly)? as (?:they are|it is|is)"
+    r"(?=\W{0,3}$|[,;.])"
+    r"|^read[- ]only\s{0,2}[:,.]"
 )
 """What is behind the thing may limit the ban to some of it: the code style, files in vendor, anything else."""
-_BAN_WORDS = ("do not", "don't", "without", "never", "no changes", "変更", "修正", "編集")
-"""Every match of _BAN or _HANDS_OFF_JA contains one of these."""
+_BAN_WORDS = (
+    *("do not", "don't", "without", "never", "no changes", "no edits", "leave", "read-only", "read only"),
+    *("変更", "修正", "編集", "変え", "いじ", "触", "さわ", "書き換え", "直さな", "だけ"),
+)
+"""Every match of _BAN, _HANDS_OFF_JA or _LEFT_JA contains one of these."""
 _HANDS_OFF = (
     rf"(?i){_BAN}|\b(?:only|just) (?:explain|answer|tell|show|plan)\b"
     r"|(?:^|[.;:!?(,-]\s{0,3}|\b(?:stay|remain|strictly|keep it|this is|treat \w{1,9} as) )read[- ]only\b(?! [a-z])"
@@ -197,11 +204,21 @@ _HANDS_OFF_JA = (
     r"(?:[何に]も|(?<![のはをも外])|(?<![他外のト])(?:コード|ファイル)[のはを])"
     r"(?:変更|修正|編集)(?:は)?(?:せず(?!に使)|しない|なしで)"
 )
+_LEFT_JA = (
+    r"(?:何も|(?<![一-龠ァ-ヶー\w])(?:コード|ファイル)(?:は|を|に|には))(?:一切|絶対に)?"
+    r"(?:変え|書き換え|いじら|触ら|触れ|さわら)(?:ない(?=で|こと|よう|[。、]|$)|ず(?=に|[。、]|$))"
+    r"|(?:直さ|変更し|修正し|変え)なくて(?:も)?(?:いい|良い|よい|構|大丈夫|結構)|(?:読む|見る|読み取り)だけ(?:で|に)(?!な|は)"
+)
+"""Matches what forbids every change in other words: only beside what asks for words."""
 _NO_WORDS = r"(?i)(?:(?:please|now|and)[,:]?\s+)*(?:do|give (?!(?:me|us|an?|your)\b))\b[^?]*$"
 """Matches what `_ABOUT` takes for a question or an order of words: do the second item, give each a docstring."""
+_ONLY_WORDS = (
+    r"(?i)(?:(?:please|only|just)[,:]?\s+){0,2}(?:tell|explain|show|answer|list|describe|give|suggest)\b"
+    r"|.{0,40}\bonly ideas\b"
+)
 _WORDS_JA = (
     "レビュー|調べ|調査|確認|確かめ|チェック|見て|読んで|探|挙げ|教え|説明|要約|まとめ|分析|評価|検討|提案|指摘|考え"
-    "|答え|実行|比較|計画|列挙|洗い出|診断|解説"
+    "|答え|案|方法|実行|比較|計画|列挙|洗い出|診断|解説"
 )
 """Matches what is asked for in a request that changes nothing."""
 
@@ -212,15 +229,17 @@ def forbids_change(request: str) -> bool:
     request = ends_of(request)
     if not has_any(request, _BAN_WORDS):
         return False
-    is_ban = re.search(rf"(?i){_BAN}", request) or (not request.isascii() and re.search(_HANDS_OFF_JA, request))
+    is_ban = re.search(rf"(?i){_BAN}", request) or search_ja(rf"{_HANDS_OFF_JA}|{_LEFT_JA}", request, re.MULTILINE)
     if not is_ban or _orders_change(request) or saves_file(request):
         return False
     said = sentences_in(request)
-    is_alone = all(re.match(rf"(?i)(?:please )?(?:{_BAN})|(?:{_HANDS_OFF_JA})[^、。]{{0,8}}。?$", one) for one in said)
+    alone = rf"(?i)(?:please )?(?:{_BAN})|(?:まだ|今は|ただし、?)?(?:{_HANDS_OFF_JA}|{_LEFT_JA})[^、。]{{0,8}}。?$"
+    is_alone = all(re.match(alone, one) for one in said)
     return is_alone or any(
         (re.match(_ABOUT, one) and not re.match(_NO_WORDS, one))
         or one.endswith(("?", "？"))
         or re.search(_WORDS_JA, one)
+        or re.match(_ONLY_WORDS, one)
         for one in said
     )
 

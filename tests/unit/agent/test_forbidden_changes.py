@@ -37,6 +37,17 @@ REVIEWS = [
     "Don't change anything\nWhat is x in a.py?",
     "何も変更しないでください。",
     "コードは変更せず、原因を調べて。",
+    "a.py を直す方法を教えて。ファイルは変えないで",
+    "何も変えないで a.py を説明して",
+    "コードはいじらないで、原因を教えて",
+    "まだ変更しないでください",
+    "編集はしないで、案だけ出して",
+    "読むだけで、a.py の動作を説明して",
+    "直さなくていいので問題点を教えて",
+    "Just tell me how to do it, do not edit any file",
+    "Explain a.py, but leave the files as they are",
+    "no edits please, only ideas",
+    "Read only: what is wrong in a.py?",
 ]
 
 
@@ -70,6 +81,14 @@ async def test_a_person_is_asked_about_it(tmp_path: Path, mode: str) -> None:
         "Speed a.py up with an x of 2. Don't write new files.",
         "a.py の x は 2 で。コードの構成は変更しないで、値だけ合わせて",
         "x を 2 にして。コードは変更しないこと。",
+        "API は変えず、a.py の x を 2 に直して",
+        "a.py の x を 2 に直して。テストは変えないで",
+        "a.py の変数名は変えないで x を 2 に変えて",
+        "何も変わらないように見えるが、a.py の x を 2 にして",
+        "a.py を読むだけでなく x を 2 に修正して",
+        "README は直さなくていいので a.py の x を 2 にして",
+        "Leave the files as they are in vendor and set x to 2 in a.py",
+        "Set x to 2 in a.py, no edits to the tests please",
     ],
 )
 async def test_a_limit_forbids_no_ordered_change(tmp_path: Path, request_: str) -> None:
