@@ -329,9 +329,9 @@ class LocalLLMCode(Answerer):
         """Add the output of a user's command to the next request."""
         self._conversation.offer_output(command, output, return_code)
 
-    def offer_passages(self, query: str, text: str) -> None:
-        """Add passages the user searched for in collections to the next request."""
-        self._conversation.offer_passages(query, text)
+    def offer_passages(self, query: str, text: str, *, is_research: bool = False) -> None:
+        """Add passages the user searched for in collections, or findings of research, to the next request."""
+        self._conversation.offer_passages(query, text, is_research=is_research)
 
     def offer_answer(self, query: str, answer: str) -> None:
         """Add the ensemble's answer to the user to the next request."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from localllm.app.research_findings import findings
 from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher
 from localllm.app.stored_options import remember_named, stored_options
 from localllm.app.work_folder import work_folder
@@ -76,6 +77,10 @@ class ChatResearch:
         """Resume the run `name` with its options; otherwise as `run`."""
         async with self._open(self.stored_options(name), on_event) as researcher:
             return self._finished(await researcher.run(resume=name))
+
+    def findings(self, state: ResearchState, report: Path) -> str:
+        """Return the findings of a finished run for the model, as it gets those of its own."""
+        return findings(state, report, self._client.estimate_tokens, is_framed=False)
 
     def stored_options(self, name: str) -> ResearchOptions:
         """Return the options of the run `name`; the web is searched only if the chat still may. Raises

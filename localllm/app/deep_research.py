@@ -1,27 +1,22 @@
 """The tool deep_research: a short research run for the agent, which receives the findings with their sources."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from localllm.agent.subagents import capped
+from localllm.app.research_findings import findings
 from localllm.base.events import Delegated, Emit, Notice
 from localllm.base.i18n import N_, Phrase, _
 from localllm.config.schema import Settings
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
 from localllm.tools.context import ToolContext
-from localllm.tools.frames import framed
 from localllm.tools.registry import tool
 
 if TYPE_CHECKING:
     from localllm.app.chat_research import ChatResearch, FinishedRun
-    from localllm.research.report import ReportSection
     from localllm.research.run_events import Forecast, ResearchEvent
 
 NAME = "deep_research"
 PRESET = "fast"
-TOKENS = 800
-"""Most tokens returned to the agent."""
-
 _LONG_MINUTES = 5
 """Minutes from which on the user is asked first."""
 
@@ -52,7 +47,7 @@ def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[st
     async def deep_research(context: ToolContext, question: str) -> ToolOutput:
         """Research a question thoroughly (minutes): checked findings with sources."""
         found = await _run(research(), question, context.emit)
-        text = findings(found, estimate)
+        text = findings(found.state, found.report, estimate)
         return ToolOutput(
             payload={
                 "run": found.state.id,
@@ -100,34 +95,3 @@ def _asked(expected: "Forecast") -> str | Phrase:
         )
     minutes = round(expected.most_seconds / 60)
     return Phrase("This is expected to take {minutes} minutes.", minutes=minutes) if minutes > _LONG_MINUTES else ""
-
-
-def findings(found: "FinishedRun", estimate: Callable[[str], int]) -> str:
-    """Format the findings for the agent: the report's path, its sentences with evidence ids and verdicts, and the
-    sources. Weakly supported sentences are marked; the end is truncated to fit."""
-    from localllm.research.report import build_report
-
-    report = build_report(found.state)
-    head = f"Report {report.id}{' (partial: not all could be done)' if report.partial else ''}: {found.report}"
-    lines = [line for section in report.sections for line in _section_lines(section)]
-    lines += [
-        f"- Sources disagree on {one.about}: {' / '.join(side.statement for side in one.sides)}"
-        for one in report.disagreements
-    ]
-    lines += [f"- Not answered: {need}" for need in report.unanswered]
-    addresses = [
-        f"{', '.join(quote.evidence for quote in reference.quotes)}: {reference.url}" for reference in report.references
-    ]
-    room = TOKENS - estimate(f"{head}\n{framed('web_content', '')}")
-    sources = capped("\n".join(addresses), room // 3, estimate)
-    text = "\n".join(lines) or "Nothing was found that answers the question."
-    said = capped(text, room - estimate(sources) - 1, estimate)
-    return "\n".join([head, framed("web_content", f"{said}\n{sources}".strip())])
-
-
-def _section_lines(section: "ReportSection") -> Iterator[str]:
-    yield section.heading
-    for sentence in section.sentences:
-        ids = ", ".join(name for citation in sentence.citations for name in citation.evidence)
-        doubt = "" if sentence.standing == "supported" else f" ({sentence.standing.replace('_', ' ')})"
-        yield f"- {sentence.text}{f' [{ids}]' if ids else ''}{doubt}"

@@ -298,10 +298,11 @@ class Conversation:
         answered = self.tool_system.shortened(clean(answer), kind, _MOST_OF_ANSWER)
         self.agent.offer_quoted(f"The user asked an ensemble of models: {asked}\nIts answer:", answered)
 
-    def offer_passages(self, query: str, text: str) -> None:
-        """Add passages of documents, which are untrusted, to the next request."""
+    def offer_passages(self, query: str, text: str, *, is_research: bool) -> None:
+        """Add passages of documents, or findings of research, which are untrusted, to the next request."""
         self.tool_system.taint()
-        self.agent.offer_quoted(f"The user searched the collections of documents for: {query}\nPassages:", text)
+        done = "had this researched" if is_research else "searched the collections of documents for"
+        self.agent.offer_quoted(f"The user {done}: {query}\n{'Findings' if is_research else 'Passages'}:", text)
 
     def tell(self, event: AgentEvent) -> None:
         """Record an event of a run, whether or not the events are consumed."""

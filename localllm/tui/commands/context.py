@@ -401,8 +401,8 @@ class ChatContext(Protocol):
         """Open the collections of documents; None if there are none. Reads folders."""
         ...
 
-    def offer_passages(self, query: str, text: str) -> None:
-        """Add passages found for `query` to the next request."""
+    def offer_passages(self, query: str, text: str, *, is_research: bool = False) -> None:
+        """Add passages found for `query`, or the findings of research, to the next request."""
         ...
 
     def offer_answer(self, query: str, answer: str) -> None:

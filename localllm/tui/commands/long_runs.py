@@ -38,6 +38,10 @@ class Research(Protocol):
         """Estimate a run."""
         ...
 
+    def findings(self, state: ResearchState, report: Path) -> str:
+        """Return the findings of a finished run for the model."""
+        ...
+
     async def run(
         self, question: str, options: ResearchOptions, on_event: Callable[[ResearchEvent], None]
     ) -> FinishedRun:

@@ -116,6 +116,8 @@ async def _carry_out(call: SlashCall, asked: _Asked, options: "ResearchOptions")
         painter.cancel()
         progress.erase()
     await _show_report(call, found)
+    words = await asyncio.to_thread(desk.findings, found.state, found.report)
+    call.chat.offer_passages(found.state.question, words, is_research=True)
 
 
 async def _keep_painting(screen: Screen, progress: "ResearchProgress") -> None:

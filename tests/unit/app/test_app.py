@@ -478,6 +478,13 @@ class TestTextOfOthers:
         async with app_over(tmp_path, provider="embedded") as app:
             app.offer_passages("Why?", "Because.")
             assert app.tool_system.tainted
+        with WireServer([says("ok")], models=("m",)) as server:
+            async with app_over(tmp_path, server.url, provider="lmstudio", model="m") as app:
+                app.offer_passages("Why?", "Because [E1].", is_research=True)
+                assert app.tool_system.tainted
+                await played(app, "hello")
+        said = server.bodies()[0]["messages"][-1]["content"]
+        assert said.startswith("[The user had this researched: Why?\nFindings: ")
 
 
 class TestAnswersOfAnEnsemble:

@@ -7,8 +7,9 @@ import msgspec
 import pytest
 
 from localllm.app import deep_research
-from localllm.app.chat_research import ChatResearch, FinishedRun
-from localllm.app.deep_research import NAME, TOKENS, can_research, findings, research_tool
+from localllm.app.chat_research import ChatResearch
+from localllm.app.deep_research import NAME, can_research, research_tool
+from localllm.app.research_findings import TOKENS, findings
 from localllm.app.research_setup import ResearchParts
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import AgentEvent, ConfirmationAnswered, ConfirmationRequested, Delegated, ToolCall
@@ -184,11 +185,12 @@ def test_findings_have_their_size_and_say_what_is_doubtful(tmp_path: Path) -> No
     def estimate(text: str) -> int:
         return len(text) // 4
 
-    text = findings(FinishedRun(run, tmp_path / "report.md"), estimate)
+    text = findings(run, tmp_path / "report.md", estimate)
     assert estimate(text) <= TOKENS
     assert text.startswith(f"Report 2026-0001 (partial: not all could be done): {tmp_path / 'report.md'}")
     assert "Finding number 1 says what it says. [E1] (unchecked)" in text
     assert "E1: https://1.example/" in text
     assert "left out" in text
+    assert len(findings(run, tmp_path / "report.md", estimate, is_framed=False)) < len(text)
     empty = msgspec.structs.replace(run, sections=[], evidence=[])
-    assert "Nothing was found" in findings(FinishedRun(empty, tmp_path / "report.md"), estimate)
+    assert "Nothing was found" in findings(empty, tmp_path / "report.md", estimate)

@@ -54,10 +54,17 @@ class Desk:
         self.end()
         return Found(self.report, self.partial)
 
+    def findings(self, state: ResearchState, report: Path) -> str:
+        return f"- It opened in 1998 [E1] ({state.id}: {report.name})"
+
 
 class Chat:
     def __init__(self, folder: Path) -> None:
         self.research = Desk(folder)
+        self.offered: list[tuple[str, str, bool]] = []
+
+    def offer_passages(self, query: str, text: str, *, is_research: bool = False) -> None:
+        self.offered.append((query, text, is_research))
 
 
 async def test_the_forecast_comes_first_and_the_report_last(tmp_path: Path) -> None:
@@ -69,6 +76,12 @@ async def test_the_forecast_comes_first_and_the_report_last(tmp_path: Path) -> N
     drawn = await said(chat, "research When did it open?", plain=False)
     assert "**" not in drawn
     assert "1998" in drawn
+
+
+async def test_the_model_reads_the_findings_with_the_next_request(tmp_path: Path) -> None:
+    chat = Chat(tmp_path)
+    await said(chat, "research q")
+    assert chat.offered == [("q", "- It opened in 1998 [E1] (2026-0007: report.md)", True)]
 
 
 async def test_a_partial_report_says_so(tmp_path: Path) -> None:
