@@ -236,7 +236,7 @@ class ProjectRoot:
         `create_only` refuses an existing file (file_exists), `over` one that no longer holds these bytes
         (file_changed_since). Protected names, folders and (unless `for_restoring`) read-only files are refused.
         """
-        relative = self._writable(file_path)
+        relative = self._writable(file_path, data=b"" if self._is_for_restoring else data)
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
             _lock_folder(folder, file_path)
             self._refuse_moved(relative, folder)
@@ -322,17 +322,17 @@ class ProjectRoot:
                 if is_temporary(name):
                     os.unlink(name, dir_fd=folder)
 
-    def is_protected(self, file_path: str) -> bool:
-        """Return whether only the user may change it: it would run, or be trusted, outside the sandbox later."""
+    def is_protected(self, file_path: str, data: bytes = b"") -> bool:
+        """Return whether only the user may change it, to `data`: it would run, or be trusted, outside the sandbox."""
         if self._protection is None:
             from localllm.safety.protection import Protection  # loaded with the first change
 
             self._protection = Protection(self.path, self._named)
-        return self._protection.covers(self.relative(file_path))
+        return self._protection.covers(self.relative(file_path), data)
 
-    def refuse_protected(self, file_path: str) -> None:
+    def refuse_protected(self, file_path: str, data: bytes = b"") -> None:
         """Raise SafetyViolationError path_protected if `is_protected`."""
-        if self.is_protected(file_path):
+        if self.is_protected(file_path, data):
             raise SafetyViolationError("path_protected", path=shown(file_path))
 
     def near(self, file_path: str) -> list[str]:
@@ -393,12 +393,12 @@ class ProjectRoot:
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise SafetyViolationError("path_not_regular", path=shown(file_path))
 
-    def _writable(self, file_path: str, *, even_protected: bool = False) -> str:
+    def _writable(self, file_path: str, *, even_protected: bool = False, data: bytes = b"") -> str:
         relative = self.relative(file_path)
         if relative == ".":
             raise ToolExecutionError("file_is_directory", path=shown(file_path))
         if not even_protected:
-            self.refuse_protected(relative)
+            self.refuse_protected(relative, data)
         return relative
 
     @contextmanager

@@ -26,6 +26,7 @@ from localllm.sandbox.protect.protected_paths import (
 from localllm.sandbox.protect.replaced_objects import is_list_of_refs
 from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.stored_objects import is_index_of_pack
+from localllm.sandbox.protect.version_files import is_template_of_versions, is_version_file
 from localllm.sandbox.symlinks import SKIPPED, find_plain
 
 
@@ -65,6 +66,8 @@ class HarmfulChanges:
                 return False  # only its path was too long to look into it
             if self._is_judged_by_attributes(path):
                 return not self._may_have_attributes(before, after)
+            if self._names_versions(path):
+                return is_template_of_versions(path, (before and before.content) or b"")
             may_go = is_unfinished_work(path) or (path in self.known.in_data and not is_protected(path))
             return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
@@ -75,6 +78,9 @@ class HarmfulChanges:
 
     def _is_judged_by_attributes(self, path: str) -> bool:
         return is_attributes(path) and path not in self.known.named and not is_protected(path)
+
+    def _names_versions(self, path: str) -> bool:
+        return is_version_file(path) and path not in self.known.named and not is_protected(path)
 
     def _may_have_attributes(self, before: Entry | None, after: Entry | None) -> bool:
         if any(entry and not stat.S_ISREG(entry.mode) for entry in (before, after)):
@@ -88,6 +94,8 @@ class HarmfulChanges:
             return self._may_have_attributes(before, after)
         if not stat.S_ISREG(after.mode) or after.content is None:
             return False
+        if self._names_versions(path):
+            return not is_template_of_versions(path, after.content)
         if is_unfinished_work(path):
             return harmless_part_of(path, before, after) == after.content
         file = self._root / path

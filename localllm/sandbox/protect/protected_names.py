@@ -8,10 +8,10 @@ Left out, because the user knowingly starts the project's own code there: Makefi
 .pnpmfile.cjs, .pnp.cjs (every `yarn install` writes it), .pre-commit-config.yaml and lefthook.yml, build.rs,
 conftest.py, the settings of linters, compilers and build tools (.bazelrc, .mvn, gradle.properties). Also left out: what
 a shell sources only through a plugin that asks first (zpm's .in and .out), .env where no .envrc or mise reads it (see
-`sourced_files`), files that name versions and are written all the time (.tool-versions, .nvmrc, .node-version,
-.sdkmanrc, .java-version, global.json), what is daily work and lets a push start no more than the code that is pushed
-(Procfile, app.json, wrangler.toml, fly.toml), what runs nothing (CODEOWNERS), and names that other source files have as
-well (startup.m of MATLAB).
+`sourced_files`), files that name versions and are written all the time (.tool-versions but for a template: see
+`version_files`; .nvmrc, .node-version, .sdkmanrc, .java-version, global.json), what is daily work and lets a push
+start no more than the code that is pushed (Procfile, app.json, wrangler.toml, fly.toml), what runs nothing
+(CODEOWNERS), and names that other source files have as well (startup.m of MATLAB).
 """
 
 import msgspec

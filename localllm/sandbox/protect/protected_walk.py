@@ -30,12 +30,16 @@ from localllm.sandbox.protect.protected_paths import (
     matters,
     names_repository,
 )
+from localllm.sandbox.protect.version_files import VERSIONS
 from localllm.sandbox.symlinks import SKIPPED
 
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _IN_WORKTREE = (*IN_BARE, "gitdir")
 _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for name in (*IN_GIT, *_IN_WORKTREE))}
-_LOOKED_FOR = WHOLE | {".git", ATTRIBUTES, *IN_OTHERS} | _IN_DATA
+_JUDGED = frozenset({ATTRIBUTES, VERSIONS})
+"""Protected from certain content only."""
+
+_LOOKED_FOR = WHOLE | {".git", *_JUDGED, *IN_OTHERS} | _IN_DATA
 _IN_PACKAGES = tuple(f"/{name}/" for name in SKIPPED)
 _MOST_FOLDERS = 200_000
 _MOST_WHOLE = 50_000  # folders in one that is protected as a whole
@@ -275,7 +279,7 @@ class _Search:
             or (name in IN_OTHERS and _is_link_on_the_way(entry))
         ):
             self._take_whole(path, entry)
-        elif name == ATTRIBUTES and not is_folder:
+        elif name in _JUDGED and not is_folder:
             self.leaves.append(path)
         elif is_folder and name in SKIPPED:
             self.reach.last[path] = inode(self._root / path)

@@ -1,0 +1,75 @@
+"""Who may write a `.tool-versions`: anybody versions, and nobody but the user a template, which mise runs."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.base.errors import SafetyViolationError
+from localllm.safety.paths import ProjectRoot
+from localllm.sandbox.protect.protected_paths import is_protected
+from localllm.sandbox.protect.revert import ProtectedFiles
+from tests.support.tools import put
+
+PLAIN = "nodejs 22.1.0\npython 3.12 3.11 # { } %\n"
+RUNS = 'nodejs 22\n# {{ exec(command="make") }}\n'
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path.resolve()
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "stays"),
+    [
+        (".tool-versions", "", PLAIN, True),
+        (".tool-versions", PLAIN, "nodejs 23\n", True),
+        (".tool-versions", RUNS, PLAIN, True),
+        (".tool-versions", "", RUNS, False),
+        ("sub/deep/.tool-versions", PLAIN, f"{PLAIN}{{%- set a = exec(command='x') %}}\n", False),
+        ("sub/deep/.tool-versions", RUNS, RUNS.replace("make", "evil"), False),
+        ("node_modules/x/.tool-versions", "", PLAIN, True),
+        ("node_modules/x/.tool-versions", "", RUNS, False),
+        ("sub/.tool-versions.md", PLAIN, RUNS, True),
+    ],
+)
+def test_a_command_may_bring_other_versions_and_no_template(
+    root: Path, name: str, before: str, after: str, stays: bool
+) -> None:
+    if before:
+        put(root / name, before)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    assert not is_protected(name)
+    assert str(root / name) not in files.pins()[0]
+    put(root / name, after)
+    assert files.end() == (() if stays else (name,))
+    assert ((root / name).read_text() if (root / name).exists() else "") == (after if stays else before)
+    files.begin()
+    (root / name).unlink(missing_ok=True)
+    assert files.end() == ((name,) if not stays and before == RUNS else ())
+
+
+def test_a_template_goes_by_no_other_way_either(root: Path) -> None:
+    put(root / "kept/.tool-versions", RUNS)
+    put(root / "sub/versions", RUNS)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / "kept/.tool-versions").unlink()
+    (root / ".tool-versions").symlink_to("sub/versions")
+    (root / "sub/versions").rename(root / "sub/.tool-versions")
+    assert files.end() == (".tool-versions", "kept/.tool-versions", "sub/.tool-versions")
+    assert (root / "kept/.tool-versions").read_text() == RUNS
+    assert not (root / ".tool-versions").is_symlink()
+
+
+def test_the_tools_for_files_write_versions_and_no_template(root: Path) -> None:
+    files = ProjectRoot(root)
+    files.write_bytes("sub/.tool-versions", PLAIN.encode())
+    files.write_bytes("versions.txt", RUNS.encode())
+    with pytest.raises(SafetyViolationError, match=r"\.tool-versions"):
+        files.write_bytes("sub/.tool-versions", RUNS.encode())
+    assert (root / "sub/.tool-versions").read_text() == PLAIN
+    with pytest.raises(SafetyViolationError, match=r"\.tool-versions"):
+        files.write_bytes("new/.tool-versions", b"{% if exec(command='x') %}", create_only=True)
+    assert not (root / "new").exists()
