@@ -30,6 +30,7 @@ from localllm.context.summary import (
     Begins,
     Summariser,
     Summary,
+    count_open,
     earlier_state,
     head_text,
     plain_state,
@@ -207,7 +208,8 @@ def _rewritten(conversation: Conversation, start: int, state: str, surroundings:
     if rest and isinstance(rest[0], UserMessage):
         request, images = rest[0].text, rest[0].images
         rest = rest[1:]
-    head = UserMessage(head_text(older, state, surroundings, request, aside=aside), images)
+    left = max(count_open(conversation) - sum(spoken.message >= start for spoken in conversation.said), 0)
+    head = UserMessage(head_text(older, state, surroundings, request, aside=aside, left=left), images)
     shift = len(messages) - len(rest) - 2
     spoken = tuple(
         one if one.message == PUT_ASIDE else Spoken(one.text, 1 if one.message < start else max(1, one.message - shift))

@@ -119,10 +119,18 @@ _LONGEST_OUTCOME = 110
 _LONGEST_SAID = 500
 
 
-def head_text(words: Sequence[str], state: str, surroundings: str = "", request: str = "", *, aside: str = "") -> str:
-    """Format the message that replaces the older part. `words` are the user's in it, `aside` tells where earlier ones
-    are stored; `request` is a new request to answer now."""
-    said = [f"<said>\n{text}\n</said>" for text in words]
+_OPEN = "Open now:"
+_SAID = "<said>\n"
+
+
+def head_text(
+    words: Sequence[str], state: str, surroundings: str = "", request: str = "", *, aside: str = "", left: int = 0
+) -> str:
+    """Format the message that replaces the older part. `words` are the user's in it, the newest `left` of them are
+    still to be answered, `aside` tells where earlier ones are stored; `request` is a new request to answer now."""
+    said = [f"{_SAID}{text}\n</said>" for text in words]
+    if 0 < left < len(said) and not request:
+        said.insert(-left, _OPEN)
     parts = [
         BEGINNING,
         aside,
@@ -132,6 +140,27 @@ def head_text(words: Sequence[str], state: str, surroundings: str = "", request:
         f"{NOW}\n\n{request}" if request else "",
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def count_open(conversation: Conversation) -> int:
+    """Return how many of the user's newest words are still to be answered; 0 if none or all of them are."""
+    said, messages = [spoken.message for spoken in conversation.said], conversation.messages
+    answers = [number for number, message in enumerate(messages) if _is_answer(message)]
+    if not said or (answers and answers[-1] > said[-1]):
+        return 0
+    if before := [number for number in answers if number < said[-1]]:
+        return sum(number > before[-1] for number in said)
+    head = messages[1] if len(messages) > 1 else None
+    if not isinstance(head, UserMessage) or not is_head(head):
+        return 0
+    _said, is_asked, _request = head.text.rpartition(f"{NOW}\n\n")
+    in_head = 1 if is_asked else head.text.rpartition(f"\n{_OPEN}\n\n{_SAID}")[2].count(_SAID) + 1
+    left = in_head + sum(number > 1 for number in said)
+    return left if left < len(said) else 0
+
+
+def _is_answer(message: Message) -> bool:
+    return isinstance(message, AssistantMessage) and not message.tool_calls and bool(message.text.strip())
 
 
 def earlier_state(messages: Sequence[Message]) -> str:

@@ -13,6 +13,7 @@ from localllm.context.summary import (
     Begins,
     Summariser,
     Summary,
+    count_open,
     fitting_transcript,
     head_text,
     plain_state,
@@ -223,6 +224,49 @@ class TestThePlainState:
         second = plain_state(again)
         assert second.count("changed: a.py") == second.count("## Record") == 1
         assert second.count("edit_file(file_path=a.py) → Edited.") == 1
+
+
+def asked(text: str, *rest: Message) -> list[Message]:
+    return [UserMessage(text), *rest]
+
+
+class TestTheOpenRequest:
+    CALLED = (AssistantMessage("", (ToolCall("c", "look", "{}"),)), ToolMessage("c", "look", "it"))
+    ANSWERED = (*CALLED, AssistantMessage("Done."))
+
+    @staticmethod
+    def talk(*messages: Message) -> Conversation:
+        spoken = (Spoken(one.text, at) for at, one in enumerate(messages, 1) if isinstance(one, UserMessage))
+        return Conversation((SystemMessage("s"), *messages), tuple(spoken))
+
+    @pytest.mark.parametrize(
+        ("messages", "count"),
+        [
+            ([*asked("a", *ANSWERED), *asked("b", *ANSWERED), *asked("c", *CALLED)], 1),
+            ([*asked("a", *ANSWERED), *asked("b", *CALLED), *asked("and c")], 2),
+            ([*asked("a", *CALLED), *asked("and b", *CALLED)], 0),
+            ([*asked("a", *ANSWERED), *asked("b", *ANSWERED)], 0),
+            ([*CALLED], 0),
+        ],
+    )
+    def test_it_is_what_was_said_after_the_last_answer(self, messages: list[Message], count: int) -> None:
+        assert count_open(self.talk(*messages)) == count
+
+    def test_it_is_marked(self) -> None:
+        text = head_text(["a", "b", "c"], "all", left=1)
+        assert "oldest first:\n\n<said>\na\n</said>\n\n<said>\nb\n</said>\n\nOpen now:\n\n<said>\nc\n</said>" in text
+        for same in (head_text(["a"], "all", left=1), head_text(["a", "b"], "all", "", "c", left=1)):
+            assert "Open now" not in same
+
+    @pytest.mark.parametrize("handed", [head_text(list("abc"), "x", left=2), head_text(list("ab"), "x", "", "c")])
+    def test_it_is_known_after_another_hand_off(self, handed: str) -> None:
+        left = 2 if "Open now" in handed else 1
+        talk = Conversation((SystemMessage("s"), UserMessage(handed), *self.CALLED), tuple(Spoken(w, 1) for w in "abc"))
+        assert count_open(talk) == left
+
+    def test_without_a_mark_it_is_not_known(self) -> None:
+        head = UserMessage(head_text(["a", "b"], "x"))
+        assert count_open(Conversation((SystemMessage("s"), head), (Spoken("a", 1), Spoken("b", 1)))) == 0
 
 
 class TestTheTranscript:
