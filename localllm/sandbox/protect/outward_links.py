@@ -22,6 +22,7 @@ _MOST_NEW = 200_000  # links that are judged after a command
 _MOST_NAMES = 200_000  # names of the paths that are followed at a time, some 2 s
 _OF_PROCESS = "/proc/"  # `/proc/self/cwd` leads elsewhere for each program
 _DATA = ".git"
+_OF_ANNEX = "/annex/objects/"
 _UNKNOWN = "?"
 """What a link stands for that has not been followed."""
 
@@ -129,7 +130,7 @@ class OutwardLinks:
         folders = folded(real[len(f"{self._root}/") :]).split("/")[:-1]
         if _DATA not in folders:
             return False
-        is_of_annex = folders[folders.index(_DATA) + 1 :][:2] == ["annex", "objects"]
+        is_of_annex = _OF_ANNEX in f"/{'/'.join(folders[folders.index(_DATA) + 1 :])}/"  # of submodules, too
         return not is_of_annex or os.path.isdir(real)  # noqa: PTH112 - strings
 
     def _has_link(self, path: str) -> bool:

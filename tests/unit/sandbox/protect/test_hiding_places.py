@@ -132,6 +132,8 @@ def test_links_to_what_git_annex_keeps_stay(root: Path, files: ProtectedFiles) -
     put(root / ".git" / key, "a")
     (root / "large").symlink_to(f".git/{key}")
     (root / "src/missing").symlink_to(f"../.git/{key}b")
+    put(root / ".git/modules/sub" / key, "a")
+    (root / "src/of-submodule").symlink_to(f"../.git/modules/sub/{key}")
     assert files.end() == ()
 
 
