@@ -52,6 +52,7 @@ _TEST_FILE = late_pattern(
     r"(?:(?:run[_-]?)?tests?(?:[_.-][\w.-]*)?|[\w.-]*(?:[_.-]tests?|[_.-]spec|[_-]check))\.(?:\w{1,4})(?:::.*)?"
     r"|run[_-]?tests?"
 )
+_SYNTAX_CHECKS = {"ruby": ("-c", "-wc"), "perl": ("-c", "-wc"), "php": ("-l",), "lua": ("-p",), "luac": ("-p",)}
 _PYTHON = late_pattern(r"python[\d.]{0,9}|py")
 _TEST_MODULES = frozenset({"pytest", "unittest", "doctest", "nose2", "tox", "nox", "behave"})
 _BUILD_MODULES = frozenset({"py_compile", "compileall", "build", "mypy", "pyright"})
@@ -83,6 +84,8 @@ def _kind(part: str) -> CommandKind:
     if program in _RUNNERS.split() and (kind := _goal_kind(words)):
         return kind
     if program in _COMPILERS.split():
+        return "build"
+    if words and words[0] in _SYNTAX_CHECKS.get(program, ()):
         return "build"
     if program in ("node", "ruby", "php", "perl", "bash", "sh", "zsh", "lua") and words:
         return _script_kind(words)

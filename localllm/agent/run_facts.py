@@ -274,6 +274,8 @@ class RunFacts:
             self._crash = Crash(command, error or error_line(output), self.calls, is_tool=True)
         elif self._crash and self._crash.is_tool and not changed and _only_queries(command):
             return  # it mends nothing
+        elif outcome(command, return_code, output) is None:
+            return  # there is no such program, which `|| true` hides
         elif not code or ran_after_changing(command, code, succeeded=return_code == 0):
             self._checked_at = self.calls if return_code not in NOT_FOUND else self._checked_at
 

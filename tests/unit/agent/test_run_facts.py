@@ -125,6 +125,16 @@ class TestFormatters:
             assert noted(edited("a.py"), later).unchecked == ["a.py"]
 
 
+class TestMissingPrograms:
+    MISSING = "/bin/bash: line 1: ruby: command not found"
+
+    def test_what_is_no_program_checks_no_code_even_if_the_line_hides_it(self) -> None:
+        for line in ("ruby a.rb", "ruby a.rb || true", "ruby a.rb data.csv; echo done"):
+            code = 127 if line == "ruby a.rb" else 0
+            assert noted(edited("a.rb"), command(line, code, self.MISSING)).unchecked == ["a.rb"]
+        assert noted(edited("a.rb"), command("ruby a.rb; echo done", 0, "3")).unchecked == []
+
+
 class TestTools:
     FAILED = command("sqlite3 app.db < m.sql", 1, 'Parse error near line 6: near "COMMIT"')
 
@@ -296,6 +306,10 @@ class TestTests:
             ([edited("a.py"), command("pytest -q", 127)], "pytest -q"),
             ([edited("a.py"), command("python3 -m pytest", 1, "No module named pytest")], "python3 -m pytest"),
             ([edited("a.py"), command("pytest", 127), GREEN], ""),
+            (
+                [edited("a.rb"), command("ruby -c a.rb || true", 0, "bash: ruby: command not found")],
+                "ruby -c a.rb || true",
+            ),
             ([command("pytest", 127), edited("a.py")], ""),
             ([edited("notes.md"), command("pytest", 127)], ""),
             ([edited("a.py"), GREEN], ""),
