@@ -17,6 +17,7 @@ _PASSED = (
     r"(?i)^[1-9]\d* (?:tests? )?passed\W*$|\btests?\b(?: suites?)?,? (?:\w+ ){0,3}?(?:pass(?:es|ed|ing)?|succeed(?:s"
     r"|ed)?|(?:is|are) green)\b|\btests? suites? (?:is|are) green|\b(?:all|every)(?: \w+){0,4} (?:pass(?:es|ed)?"
     r"|passing)\b(?= now|\W*$)|\bpass(?:es|ed|ing)? all (?:\w+ ){0,2}tests?\b"
+    r"|^(?:now |and )?(?:everything|all)(?: is| are)?(?: now)? (?:pass(?:es|ed|ing)?|green)(?: now| again)?\W*$"
 )
 _ALL_BUT = (
     r"(?i)\b(?:all|every|tests?)\b[^.\n]{0,60}\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b[^.\n]{0,20}?"
@@ -31,6 +32,7 @@ _SOME_OF = r"(?i)\b(\d+) ?(?:of|out of|/) ?(?:the )?(\d+)\b"
 _PASSED_JA = (
     r"テスト[^。\n]{0,16}(?:成功|合格|パス|通過)(?:し(?:ました|ています|ている|た)|する?(?:こと|の)を確認|です)"
     r"|テスト[^。\n]{0,16}(?:通りました|通ります|通っています|通る(?:こと|の)を確認|グリーン)"
+    r"|^(?:すべて|全て|全部)(?:が)?(?:通りました|パスしました|グリーンです)[。！]?$"
 )
 _VERBS = (
     r"(?:changed|updated|fixed|added|created|edited|modified|renamed|replaced|removed|implemented|refactored|written"

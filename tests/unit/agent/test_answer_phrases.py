@@ -188,3 +188,21 @@ def test_whether_it_claims_a_commit(answer: str, is_committed: bool) -> None:
 def test_an_answer_in_chinese_to_who_does_not_write_it(request: str, given: str, name: str) -> None:
     assert unwanted_chinese("好的，已经完成了，测试也通过了。", request, [given]) == name
     assert unwanted_chinese("Done: 好的 was removed.", request, [given]) == ""
+
+
+@each(
+    ("answer", "claims"),
+    [
+        ("Everything passes now.", True),
+        ("x is 2 now. All green.", True),
+        ("値を直しました。すべて通りました。", True),
+        ("全部パスしました。", True),
+        ("He passed everything to me.", False),
+        ("All of it passed through the queue.", False),
+        ("Everything is green in the picture, as the palette says.", False),
+        ("すべてのファイルを通りました。", False),
+        ("すべて通りましたか？", False),
+    ],
+)
+def test_what_passes_is_tests_also_without_the_word(answer: str, claims: bool) -> None:
+    assert says_tests_pass(answer) == claims
