@@ -29,8 +29,9 @@ _MOST_WORKTREES = 50
 _MOST_ROUNDS = 10  # of included config files, and of symlinks to symlinks
 _ALTERNATES = "/objects/info/alternates"
 MOST_PLACES = 1_000
-_MOST_MATCHES = 100
-_MOST_LISTED = 10_000  # names that a pattern is compared with
+_MOST_MATCHES = 10_000  # of which a command may have made any number
+_MOST_LISTED = 100_000  # names that a pattern is compared with
+_ANY_FOLDERS = "**"
 _MOST_SETTINGS = 1 << 19  # bytes of config files
 _SECONDS = 0.2  # for following symlinks
 
@@ -204,24 +205,40 @@ def _matches(root: Path, named: str) -> list[str]:
     top, places, left = f"{root}/", [str(root)], _MOST_LISTED
     if not is_pattern(named) or not named.startswith(top):
         return [named]
-    for part in named.removeprefix(top).split("/"):
+    wanted = named.removeprefix(top).split("/")
+    for part in [*wanted, *(["*"] if wanted[-1] == _ANY_FOLDERS else [])]:
         if not is_pattern(part):
             places = [f"{place}/{part}" for place in places]
             continue
-        found: list[str] = []
-        for place in places:
+        found = list(places) if part == _ANY_FOLDERS else []
+        for place in found or places:  # the first grows meanwhile
             with suppress(OSError), os.scandir(place) as entries:
-                names = [entry.name for entry in islice(entries, left)]
-                left -= len(names)
-                found += [f"{place}/{name}" for name in names if fnmatchcase(name, part)]
+                inside = list(islice(entries, left))
+                left -= len(inside)
+                if part == _ANY_FOLDERS:
+                    found += [entry.path for entry in inside if entry.is_dir(follow_symlinks=False)]
+                else:
+                    found += [entry.path for entry in inside if fnmatchcase(entry.name, part)]
         places = found[:_MOST_MATCHES]
     return [named, *places]
 
 
 def is_matched(path: str, pattern: str) -> bool:
     """Return whether a path matches a pattern."""
-    parts, wanted = path.split("/"), pattern.split("/")
-    return len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted))
+    wanted = pattern.split("/")
+    reached = _with_next({0}, wanted)
+    for part in path.split("/"):
+        fits = {at for at in reached if at < len(wanted) and fnmatchcase(part, wanted[at])}
+        reached = _with_next({at if wanted[at] == _ANY_FOLDERS else at + 1 for at in fits}, wanted)
+    return len(wanted) in reached
+
+
+def _with_next(reached: set[int], wanted: Sequence[str]) -> set[int]:
+    """Return the places in a pattern, and those behind what may stand for no folder at all."""
+    for at, part in enumerate(wanted):
+        if at in reached and part == _ANY_FOLDERS:
+            reached.add(at + 1)
+    return reached
 
 
 def is_pattern(path: str) -> bool:

@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from localllm.safety.protection import Protection
-from localllm.sandbox.protect.indirect_targets import Leads
+from localllm.sandbox.protect.indirect_targets import Leads, is_matched
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.sourced_files import sourced_by
@@ -146,6 +146,9 @@ def test_mise_names_files_by_patterns_and_from_the_folder_above_its_own(
         ("mise.toml", "[env]\n_.source = 'env.d/*.sh'\n", "env.d/b.sh"),
         (".mise/config.toml", "[env]\n_.file = ['en[v].d/*']\n", "env.d/new"),
         ("mise.toml", "[hooks]\nenter = 'mise run dev'\n", "mise-tasks/dev.sh"),
+        ("mise.toml", "[env]\n_.source = 'env.d/**/*.sh'\n", "env.d/b.sh"),
+        ("mise.toml", "[env]\n_.source = '**/env.d/**/**/*.sh'\n", "env.d/x/y/z/b.sh"),
+        ("mise.toml", "[env]\n_.file = 'env.d/**'\n", "env.d/x/.b"),
         ("mise.toml", "[tools]\nnode = '22'\n", ".tool-versions"),
         ("sub/.config/mise/conf.d/a.toml", "[tools]\nnode = '22'\n", "sub/.tool-versions"),
     ],
@@ -258,3 +261,22 @@ def test_a_file_in_place_of_the_folder_goes_again(tmp_path: Path) -> None:
     (root / "backend").write_text("export A=2\n")
     assert files.end()
     assert (root / "backend/.envrc").read_text() == "export A=1\n"
+
+
+def test_no_number_of_new_files_leaves_one_for_mise(tmp_path: Path) -> None:
+    root = tmp_path.resolve()
+    put(root / "mise.toml", "[env]\n_.source = ['env.d/*.sh', 'more/**/a.sh']\n")
+    for folder in ("env.d", "more"):
+        (root / folder).mkdir()
+    files = ProtectedFiles(root, None)
+    files.begin()
+    new = {f"env.d/{number}.sh" for number in range(300)} | {f"more/{number}/x/a.sh" for number in range(300)}
+    for name in (*new, "env.d/1.txt", "more/1/b.sh"):
+        put(root / name, "evil")
+    assert set(files.end()) == new
+    assert sorted(path.name for path in root.rglob("*") if path.is_file()) == ["1.txt", "b.sh", "mise.toml"]
+
+
+def test_a_pattern_of_many_parts_is_no_matter_of_hours() -> None:
+    assert is_matched("/".join(["a"] * 200), "/".join(["**", "a"] * 60))
+    assert not is_matched("/".join(["a"] * 200), "/".join(["**", "a"] * 60) + "/b")
