@@ -4,8 +4,6 @@ import asyncio
 import re
 import signal
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -237,10 +235,14 @@ async def run_command(
         context.emit(Notice(text=text, level="warning"))
     if result.reopened:
         context.emit(Notice(text=reopened_notice(result.reopened), level="warning"))
-    script = await asyncio.to_thread(_not_executable, cwd, context.root.path.resolve(), result)
+    from localllm.tools.command_files import not_executable, other_encoding
+
+    root = context.root.path.resolve()
+    script = await asyncio.to_thread(not_executable, _NOT_EXECUTABLE, cwd, root, result)
     remarks = [
         *([f"[{script} is not executable: name its interpreter, or run chmod +x {script} first.]"] if script else []),
         *_how_it_went(command, folder, failed, result),
+        *await asyncio.to_thread(lambda: list(other_encoding(command, cwd, root, result))),
         *_lost(command, result),
         *([f"[{taken.phrase.english} Resolve these, and add the files again.]"] if taken else []),
         *(f"[{remark.english} Tell the user.]" for remark in told),
@@ -325,17 +327,6 @@ def _failed_parts(parts: Sequence[str], result: "CommandResult") -> list[tuple[s
         if status not in (0, _SIGPIPE) and not (status == 1 and names & _ANSWER_NO):
             found.append((_in_brief(parts[at]), status, next(iter(parts[at + 1].split(None, 1)), "")))
     return found
-
-
-def _not_executable(cwd: Path, root: Path, result: "CommandResult") -> str:
-    """Return the script of the project that could not be run because nobody may execute it; "" if there is none."""
-    for path in _NOT_EXECUTABLE.findall(f"{result.stderr}\n{result.stdout}"):
-        file = (cwd / path).resolve()
-        with suppress(OSError):
-            if file.is_relative_to(root) and file.is_file() and not file.stat().st_mode & 0o111:
-                with file.open("rb") as script:
-                    return path if script.read(2) == b"#!" else ""
-    return ""
 
 
 def _in_brief(text: str) -> str:

@@ -428,3 +428,48 @@ async def test_what_would_wait_for_a_terminal_is_refused_before_anybody_is_asked
     with pytest.raises(ToolExecutionError) as refused:
         preview(run_command, make_context(tmp_path), command=command)
     assert refused.value.key == "command_needs_terminal"
+
+
+@linux
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("grep -c 佐藤 a.csv", "grep 佐藤 *.csv", "cat a.csv | grep 佐藤", "sed -i 's/佐藤/鈴木/' a.csv"),
+        *("awk '/佐藤/' < a.csv", "grep -c 佐藤 a.csv b.txt", "cd sub && grep 佐藤 ../a.csv; true"),
+    ],
+)
+async def test_a_search_for_letters_in_a_file_of_another_encoding_is_explained(tmp_path: Path, command: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.csv").write_bytes("名前,年齢\n佐藤,30\n高橋,41\n".encode("cp932"))
+    (tmp_path / "b.txt").write_text("鈴木\n")
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    said = (await use(run_command, context, command=command)).for_model
+    told = (
+        "a.csv is in cp932, and the command looked for UTF-8: use search_files, or iconv -f cp932 -t utf-8 a.csv | …]"
+    )
+    assert (told in said) == ("sub" not in command)
+
+
+@linux
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("grep -c 佐藤 b.txt", "grep name a.csv", "sed -n 9p 名簿.csv", "grep 佐藤 none.csv", "grep 佐藤 a.csv b.csv"),
+        *(
+            "iconv -f cp932 -t utf-8 a.csv | grep 高橋",
+            "echo 佐藤; wc -l a.csv",
+            "grep 佐藤 c.bin",
+            "grep 佐藤 link.csv",
+        ),
+        *("grep -c 佐藤 /etc/hostname", "printf '佐藤\\n' > c.txt"),
+    ],
+)
+async def test_another_search_is_not(tmp_path: Path, command: str) -> None:
+    for name in ("a.csv", "名簿.csv"):
+        (tmp_path / name).write_bytes("名前,年齢\n佐藤,30\n高橋,41\n".encode("cp932"))
+    (tmp_path / "b.csv").write_text("佐藤\n")
+    (tmp_path / "b.txt").write_text("鈴木\n")
+    (tmp_path / "c.bin").write_bytes(b"\0\1\x93\xfa\0")
+    (tmp_path / "link.csv").symlink_to("a.csv")
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    assert "looked for UTF-8" not in (await use(run_command, context, command=command)).for_model

@@ -1,0 +1,80 @@
+"""What the files that a command names tell of its result."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localllm.base.regular_files import read_regular
+from localllm.safety.paths import shown
+from localllm.safety.rules import line_of
+from localllm.text.decoding import NotTextError, decode
+
+if TYPE_CHECKING:
+    from localllm.sandbox.runner import CommandResult
+
+_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed"})
+_CONVERTERS = frozenset({"iconv", "nkf", "recode", "uconv"})
+_MOST_FILES = 20
+_LARGEST = 2_000_000  # bytes
+
+
+def not_executable(denied: re.Pattern[str], cwd: Path, root: Path, result: "CommandResult") -> str:
+    """Return the script of the project that could not be run because nobody may execute it; "" if there is none. The
+    pattern matches the message."""
+    for path in denied.findall(f"{result.stderr}\n{result.stdout}"):
+        file = (cwd / path).resolve()
+        with suppress(OSError):
+            if file.is_relative_to(root) and file.is_file() and not file.stat().st_mode & 0o111:
+                with file.open("rb") as script:
+                    return path if script.read(2) == b"#!" else ""
+    return ""
+
+
+def other_encoding(command: str, cwd: Path, root: Path, result: "CommandResult") -> Iterator[str]:
+    """Yield that a command that looked for other letters than ASCII, and found nothing, compared them with those of a
+    file that is not in UTF-8."""
+    if command.isascii() or result.return_code not in (0, 1) or not _is_nothing(result.stdout):
+        return
+    script = line_of(command).script
+    searches = (one.words[1:] for one in script.commands if one.words and one.words[0].text in _SEARCHERS)
+    sought = [word.text for words in searches for word in words if not word.text.isascii()]
+    is_converted = any(one.words and one.words[0].text in _CONVERTERS for one in script.commands)
+    if is_converted or all((cwd / text).exists() for text in sought):
+        return
+    words = [word.text for one in script.commands for word in one.words[1:]] + [word.text for word in script.reads]
+    for path in islice((path for word in words for path in _files(word, cwd)), _MOST_FILES):
+        if encoding := _other_encoding(cwd / path, root):
+            name = shown(path)
+            yield (
+                f"[{name} is in {encoding}, and the command looked for UTF-8: use search_files, or "
+                f"iconv -f {encoding} -t utf-8 {name} | …]"
+            )
+            return
+
+
+def _is_nothing(output: str) -> bool:
+    """Return whether no line was found: at most the count 0 is printed, perhaps for each file."""
+    return all(line.strip().rpartition(":")[2] in ("", "0") for line in output.splitlines())
+
+
+def _files(word: str, cwd: Path) -> Iterator[str]:
+    if not any(sign in word for sign in "*?[") or word[:1] == "/" or "**" in word:
+        yield word
+        return
+    with suppress(OSError, ValueError):  # no pattern
+        yield from (path.relative_to(cwd).as_posix() for path in islice(cwd.glob(word), _MOST_FILES))
+
+
+def _other_encoding(path: Path, root: Path) -> str:
+    """Return the encoding of a text of the project; "" if it is UTF-8, or no text."""
+    try:
+        if not path.resolve().is_relative_to(root):
+            return ""
+        data = read_regular(path, _LARGEST)
+        encoding = "" if data.isascii() and b"\x1b" not in data else decode(data).encoding
+    except (OSError, ValueError, NotTextError):
+        return ""
+    return "" if encoding.startswith("utf-8") else encoding
