@@ -186,8 +186,14 @@ class CallJudge:
 
 def is_among(path: str, files: Collection[str]) -> bool:
     """Return whether a path of the project is one of the files, as the user has named them, or in one of the folders,
-    which end with `/`."""
-    return any(f"/{one}" in f"/{path}" if one.endswith("/") else f"/{path}".endswith(f"/{one}") for one in files)
+    which end with `/`. What begins with `./` is there alone, anything else in any folder."""
+    return any(_is_meant(path, one) for one in files)
+
+
+def _is_meant(path: str, name: str) -> bool:
+    if name.startswith("./"):
+        return path == name[2:]
+    return f"/{name}" in f"/{path}" if name.endswith("/") else f"/{path}".endswith(f"/{name}")
 
 
 def _linked_instructions(root: ProjectRoot) -> set[str]:

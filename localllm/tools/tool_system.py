@@ -187,7 +187,9 @@ class ToolSystem:
             return
         self.hear(said, beside=beside)
         self._judge.is_read_only = is_read_only
-        self._judge.banned = banned
+        # A name means the file that is there; only where there is none, one in any folder.
+        there = {one for one in banned if "/" not in one and (self._context.root.path / one).is_file()}
+        self._judge.banned = [f"./{one}" if one in there else one for one in banned]
         self._snapshots.begin_turn()
 
     @property

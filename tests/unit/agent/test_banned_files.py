@@ -131,3 +131,12 @@ async def test_what_was_put_back_is_no_change(tmp_path: Path) -> None:
     again = call("run_command", command="sed -i 's/x = 3/x = 1/' lib/a.py")
     result, _told = await ended(tmp_path, REQUEST, FIX_B, BY_COMMAND, ANSWER, again, ANSWER)
     assert "lib/a.py changed, though the request forbids it" not in [str(one) for one in result.unverified]
+
+
+async def test_a_name_means_the_file_that_is_there_and_no_other_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    fix_top = call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 2")
+    request = "Do not touch a.py; only set x to 2 in lib/a.py."
+    result, told = await ended(tmp_path, request, FIX_A, fix_top, "x is 2 in lib/a.py; nothing was run.")
+    assert (result.status, told) == ("done", [])
+    assert [(tmp_path / name).read_text() for name in ("lib/a.py", "a.py")] == ["x = 2\n", "x = 1\n"]
