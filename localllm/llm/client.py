@@ -217,6 +217,7 @@ class LLMClient:
             return False
         await self.use(self.provider, name)
         self.info, self._described = info, name
+        self._has_answered = True  # with what it lists: in a window too small for a request there is no answer
         return True
 
     async def get_ready(self) -> None:

@@ -132,7 +132,7 @@ class OneModel(Protocol):
 
     @property
     def has_one_model(self) -> bool:
-        """Whether the server listed one model last."""
+        """Whether the server has listed one model only."""
         ...
 
 

@@ -330,7 +330,7 @@ class OpenAICompatible(EmbeddingProvider):
         self._fills_templates = any(entry.owned_by in _CONSTRAINING for entry in entries)
         self.constrains = self.constrains or self._fills_templates
         self._is_llama_cpp = any(entry.is_llama_cpp for entry in entries)
-        self.has_one_model = len(entries) == 1
+        self.has_one_model = self.has_one_model or len(entries) == 1  # after a restart it may be another number
         return entries
 
     def _parser(self) -> AnswerParser:

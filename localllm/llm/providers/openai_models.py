@@ -46,7 +46,7 @@ class ModelEntry(msgspec.Struct):
         meta = self.meta or _Meta()
         return ModelInfo(
             self.id,
-            context_window=self.max_model_len or meta.n_ctx or 0,
+            context_window=max(0, self.max_model_len or meta.n_ctx or 0),
             max_context_window=meta.n_ctx_train or 0,
             loaded=self._loaded,
             parameters=_written(meta.n_params) if meta.n_params else "",
@@ -120,7 +120,7 @@ def told_by_props(body: bytes, info: ModelInfo) -> ModelInfo:
     told = _abilities(props)
     return msgspec.structs.replace(
         info,
-        context_window=slot.n_ctx or info.context_window,
+        context_window=max(0, slot.n_ctx or 0) or info.context_window,
         abilities=info.abilities if told is None else told,
     )
 

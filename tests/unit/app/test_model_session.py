@@ -55,3 +55,25 @@ async def test_a_server_that_is_away_for_a_moment_keeps_its_window(tmp_path: Pat
             server.routes |= {"/v1/models": fails(503, "Loading model")}
             await played(app, "again")
             assert (app.model, app.context_window) == ("old", 16_384)
+
+
+async def test_a_restart_is_noticed_after_one_in_whose_window_nothing_had_room(tmp_path: Path) -> None:
+    with WireServer([says("one")], routes=llama_cpp("old", 16_384)) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "hello")
+            for window, shown in ((256, 256), (16_384, 16_384), (-5, 8_192), (4_096, 4_096)):
+                server.routes |= llama_cpp("old", window)
+                await played(app, "again")
+                assert app.context_window == shown
+
+
+async def test_a_restart_with_one_model_is_noticed_after_one_with_several(tmp_path: Path) -> None:
+    several = {"data": [{"id": "old", "owned_by": "llamacpp"}, {"id": "other", "owned_by": "llamacpp"}]}
+    with WireServer([says("one")], routes=llama_cpp("old", 16_384)) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "hello")
+            server.routes |= {"/v1/models": Reply((json.dumps(several).encode(),))}
+            await played(app, "again")
+            server.routes |= llama_cpp("new", 4_096)
+            await played(app, "again")
+            assert (app.model, app.context_window) == ("new", 4_096)
