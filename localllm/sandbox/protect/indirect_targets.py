@@ -84,11 +84,16 @@ class Leads:
             elif read := [*sourced_by(path, entry.content), *versions_beside(path)]:
                 folder = (self._root / path).parent
                 named = (os.path.normpath(folder / one) for one in read)
-                places = [_file_at(place) for one in named for place in _matches(self._root, one)]
+                places = [_file_at(place) for one in named for place in self._matched(one)]
                 found.update(self._inside(places))
             elif is_git_settings(path) or name == "config.worktree":
                 found.update(self._of_settings(path, entry.content, worktrees))
         return found | self.of_user(worktrees)
+
+    def _matched(self, named: str) -> list[str]:
+        places, is_complete = _matches(self._root, named)
+        self.is_complete &= is_complete
+        return places
 
     def of_user(self, worktrees: Iterable[str]) -> set[str]:
         """Return what settings outside the project refer to in repositories with these absolute paths."""
@@ -193,19 +198,23 @@ def trace(
     return found, named, not further - named and leads.is_complete
 
 
-def with_matches(root: Path, named: Iterable[str]) -> list[str]:
+def with_matches(root: Path, named: Iterable[str], reach: Reach) -> list[str]:
     """Return the paths below the root, and the files that are there by now for those of them that are patterns."""
     top = f"{root}/"
-    every = dict.fromkeys(place for path in named for place in _matches(root, f"{top}{path}"))
+    every: dict[str, None] = {}
+    for path in named:
+        places, is_complete = _matches(root, f"{top}{path}")
+        every |= dict.fromkeys(places)
+        reach.is_complete &= is_complete
     return [place.removeprefix(top) for place in every]
 
 
-def _matches(root: Path, named: str) -> list[str]:
-    """Return the path, and the files of the project that it matches as a pattern (mise)."""
+def _matches(root: Path, named: str) -> tuple[list[str], bool]:
+    """Return the path, and the files of the project that it matches as a pattern (mise); and whether these are all."""
     top, places, left = f"{root}/", [str(root)], _MOST_LISTED
     if not is_pattern(named) or not named.startswith(top):
-        return [named]
-    wanted = named.removeprefix(top).split("/")
+        return [named], True
+    is_complete, wanted = True, named.removeprefix(top).split("/")
     for part in [*wanted, *(["*"] if wanted[-1] == _ANY_FOLDERS else [])]:
         if not is_pattern(part):
             places = [f"{place}/{part}" for place in places]
@@ -219,8 +228,9 @@ def _matches(root: Path, named: str) -> list[str]:
                     found += [entry.path for entry in inside if entry.is_dir(follow_symlinks=False)]
                 else:
                     found += [entry.path for entry in inside if fnmatchcase(entry.name, part)]
+        is_complete &= left > 0 and len(found) <= _MOST_MATCHES
         places = found[:_MOST_MATCHES]
-    return [named, *places]
+    return [named, *places], is_complete
 
 
 def is_matched(path: str, pattern: str) -> bool:

@@ -420,7 +420,7 @@ class ProtectedFiles:
             return self._tried(lambda: look_at(self._root, paths(), known.before, reach=reach))
 
         after = self._tried(lambda: self._walk.look(known.before, reach=reach))
-        after |= at(lambda: with_matches(self._root, known.named)) | at(
+        after |= at(lambda: with_matches(self._root, known.named, reach)) | at(
             lambda: self._referenced.links(known.places, known.linkless)
         )
         after = self._tried(lambda: self._data.look(reach, known.before)) | after

@@ -7,6 +7,7 @@ from time import process_time
 import pytest
 
 from localllm.safety.protection import Protection
+from localllm.sandbox.protect import indirect_targets
 from localllm.sandbox.protect.indirect_targets import Leads, is_matched
 from localllm.sandbox.protect.protected_paths import Entry
 from localllm.sandbox.protect.revert import ProtectedFiles
@@ -280,3 +281,22 @@ def test_no_number_of_new_files_leaves_one_for_mise(tmp_path: Path) -> None:
 def test_a_pattern_of_many_parts_is_no_matter_of_hours() -> None:
     assert is_matched("/".join(["a"] * 200), "/".join(["**", "a"] * 60))
     assert not is_matched("/".join(["a"] * 200), "/".join(["**", "a"] * 60) + "/b")
+
+
+@pytest.mark.parametrize(("limit", "most"), [("_MOST_MATCHES", 50), ("_MOST_LISTED", 70)])
+def test_more_files_for_mise_than_are_looked_at_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    root = tmp_path.resolve()
+    put(root / "mise.toml", "[env]\n_.source = 'env.d/*.sh'\n")
+    put(root / "env.d/a.sh", "true")
+    monkeypatch.setattr(indirect_targets, limit, most)
+    files = ProtectedFiles(root, None)
+    for number, is_said in ((10, False), (60, True)):
+        files.begin()
+        assert not files.is_overlooked
+        for made in range(number):
+            put(root / f"env.d/{made}.sh", "evil")
+            put(root / f"env.d/{made}.txt")
+        files.end()
+        assert files.is_overlooked == is_said
