@@ -174,6 +174,7 @@ class Conversation:
             shows_pieces=project.shows_pieces,
         )
         points = before.points if before else ()
+        self._left_at = points[-1].time if points else 0.0
         self.checkpoints = Checkpoints(self.tool_system, self.agent.history, self._recorder.keep, points)
         self.memory = Remembering(
             project.memory, self.tool_system, self._briefing, self._offer_news, self._recorder.catch_up
@@ -226,8 +227,12 @@ class Conversation:
         """Add the current memory to the next request of a resumed or rewound session, if the model was sent another
         version."""
         self._is_behind = False
-        for notes in self._remembered():
-            if notes and not any(notes in message.text for message in self.agent.history.messages):
+        from localllm.app.meanwhile_changes import changed_meanwhile  # few sessions are resumed
+
+        messages, made = self.agent.history.messages, self.tool_system.changes.made_since(0)
+        news = changed_meanwhile(self._project.root, made, messages, self._left_at, self._project.memory.name)
+        for notes in (*self._remembered(), news):
+            if notes and not any(notes in message.text for message in messages):
                 self._offer_news(notes)
 
     def _tell_todos(self) -> None:
