@@ -1,6 +1,7 @@
 """Search documents in the user's own folders: their texts, ranked by BM25."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -29,8 +30,26 @@ _MEDIA_TYPES = {
     ".pdf": "application/pdf",
     ".ipynb": "application/json",
 }
+_LIKE_COLLECTIONS = (".docx", ".xlsx", ".xlsm", ".csv", ".tsv")
+"""Files that are read as those of a collection are."""
+_NOT_READ = (
+    ".doc",
+    ".xls",
+    ".xlsb",
+    ".ppt",
+    ".pptx",
+    ".odt",
+    ".ods",
+    ".odp",
+    ".rtf",
+    ".epub",
+    ".eml",
+    ".msg",
+    ".pages",
+)
 _LARGEST = 5_000_000  # bytes
-_LARGEST_PDF = 30_000_000
+_LARGEST_PACKED = 30_000_000
+_PACKED = (".pdf", ".docx", ".xlsx", ".xlsm")
 _MOST = 2_000
 """Documents per run."""
 _MOST_NAMED = 5
@@ -101,6 +120,7 @@ class LocalDocuments:
         self._documents: dict[str, LocalDocument] = {}
         self._index: Bm25 | None = None
         self._closed = 0
+        self._not_read: Counter[str] = Counter()
         self.remarks: list[Remark] = []
         for folder in self._folders:
             try:
@@ -143,6 +163,13 @@ class LocalDocuments:
             names = ", ".join(unread[:_MOST_NAMED]) + (" …" if len(unread) > _MOST_NAMED else "")
             text = N_("One document could not be read: {names}.", "{count} documents could not be read: {names}.")
             self.remarks.append(remark(text, count=len(unread), names=names))
+        if self._not_read:
+            kinds = ", ".join(f"{kind} {count}" for kind, count in self._not_read.most_common(_MOST_NAMED))
+            text = N_(
+                "One document of a kind that is not read was left out ({kinds}).",
+                "{count} documents of kinds that are not read were left out ({kinds}).",
+            )
+            self.remarks.append(remark(text, count=self._not_read.total(), kinds=kinds))
         every = self._documents.items()
         self._index = await asyncio.to_thread(
             lambda: Bm25({name: terms(f"{one.title}\n{one.text}") for name, one in every})
@@ -154,6 +181,8 @@ class LocalDocuments:
         for folder in self._folders:
             for entry in walk(folder, exclude=()):
                 most = _largest(entry.path)
+                if not most and not entry.is_dir and (kind := Path(entry.path).suffix.lower()) in _NOT_READ:
+                    self._not_read[kind] += 1
                 if most and not entry.is_dir and not entry.is_link and 0 < entry.size <= most:
                     if is_closed(str(folder / entry.path)):
                         self._closed += 1
@@ -176,7 +205,9 @@ def _real(folder: Path, project: Path | None) -> Path:
 def _largest(path: str) -> int:
     """Return the size limit of a document of this name in bytes; 0 for another file type."""
     kind = Path(path).suffix.lower()
-    return (_LARGEST_PDF if kind == ".pdf" else _LARGEST) if kind in _MEDIA_TYPES else 0
+    if kind not in _MEDIA_TYPES and kind not in _LIKE_COLLECTIONS:
+        return 0
+    return _LARGEST_PACKED if kind in _PACKED else _LARGEST
 
 
 async def read_document(folder: Path, path: str) -> LocalDocument:
@@ -187,6 +218,14 @@ async def read_document(folder: Path, path: str) -> LocalDocument:
     kind = file.suffix.lower()
     if kind == ".ipynb":
         title, text = "", await asyncio.to_thread(notebook_text, data)
+    elif kind in _LIKE_COLLECTIONS:
+        from localllm.rag.file_blocks import SkippedError, read_blocks  # few folders hold such files
+
+        try:
+            blocks = await read_blocks(file, data)
+        except SkippedError as error:
+            raise NoTextError from error
+        title, text = "", "\n\n".join(block.text for block in blocks)
     else:
         page = Page(url=str(file), media_type=_MEDIA_TYPES.get(kind, "text/plain"), charset="", data=data)
         extracted = await extract(page)

@@ -9,6 +9,8 @@ import pytest
 from localllm.base.errors import ResearchUsageError
 from localllm.research import local_documents
 from localllm.research.local_documents import LocalDocuments, read_document
+from tests.support.word_files import make_docx
+from tests.support.workbooks import make_workbook, table
 
 
 @pytest.fixture
@@ -53,6 +55,36 @@ def test_what_took_the_place_of_a_document_is_not_read(folder: Path, monkeypatch
     said = documents.remarks[0].plural.format(**documents.remarks[0].params)
     assert "2 documents could not be read: pump.md, valve.txt" in said
     assert "…" not in said, "all of them are named"
+
+
+def test_office_files_and_tables_are_read(folder: Path) -> None:
+    (folder / "rules.docx").write_bytes(
+        make_docx(("Heading1", "Travel"), ("Normal", "A hotel costs at most 120 euros."))
+    )
+    (folder / "plan.xlsx").write_bytes(make_workbook({"May": table("Item,Budget", "Conference,900")}))
+    (folder / "staff.csv").write_text("Name,Town\nSato,Osaka\n")
+    documents = LocalDocuments([folder])
+    for query, name, text in (
+        ("hotel", "rules.docx", "120"),
+        ("conference", "plan.xlsx", "900"),
+        ("Sato", "staff.csv", "Osaka"),
+    ):
+        (found,) = asyncio.run(documents.search(query, 10))
+        assert found.path.name == name
+        assert text in found.text
+    assert not documents.remarks
+
+
+def test_documents_that_cannot_be_read_are_counted_by_kind(folder: Path) -> None:
+    (folder / "broken.docx").write_bytes(b"PK no archive")
+    for name in ("a.pptx", "deep/b.PPTX", "c.odt"):
+        (folder / name).write_bytes(b"x")
+    documents = LocalDocuments([folder])
+    asyncio.run(documents.search("pump", 10))
+    assert [one.plural.format(**one.params) for one in documents.remarks] == [
+        "1 documents could not be read: broken.docx.",
+        "3 documents of kinds that are not read were left out (.pptx 2, .odt 1).",
+    ]
 
 
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
