@@ -300,10 +300,11 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
 
 def secrets_named_by(environment: Mapping[str, str], *, with_programs: bool = False) -> list[Path]:
     """Return the files and folders with secrets that variables of the user name, each one or several; only those that
-    also name programs, if `with_programs`."""
+    also name programs, if `with_programs`. A relative one counts from the current folder, as for programs that the user
+    starts there."""
     variables_of_user = _RUN_WITH if with_programs else _SECRETS_NAMED_BY
     named = (environment.get(name, "").split(os.pathsep) for name in variables_of_user.split())
-    return [path for names in named for path in map(Path, names) if path.is_absolute()]
+    return [Path(name).absolute() for names in named for name in names if name]
 
 
 def _chosen_by_user(path: Path, project: Path | None) -> Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.environment import survey, variables
+from localllm.sandbox.environment import secrets_named_by, survey, variables
 from localllm.sandbox.launcher.mount_table import MountTable
 
 
@@ -287,3 +287,13 @@ def test_a_system_without_user_numbers_has_projects(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.delattr(os, "getuid")
     assert not seen.is_too_wide(tmp_path)
+
+
+def test_files_with_secrets_that_variables_name_from_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named = {"KUBECONFIG": f"/home/me/.kube/config{os.pathsep}kube/config{os.pathsep}", "AWS_CONFIG_FILE": "./aws"}
+    expected = [Path("/home/me/.kube/config"), tmp_path / "kube/config", tmp_path / "aws"]
+    assert sorted(secrets_named_by(named)) == sorted(expected)
+    assert secrets_named_by({"KUBECONFIG": ""}) == []
