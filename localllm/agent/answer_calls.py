@@ -37,6 +37,8 @@ _REPLACEMENT = late_pattern(
     re.MULTILINE,
 )
 _DIFF = late_pattern(r"^(?:<{5,9} ?SEARCH\b|\*\*\* Begin Patch\b|--- \S.*\n\+\+\+ \S|@@ -\d)", re.MULTILINE)
+_WRITES = late_pattern(r"(?i)\b(?:writ(?:e|ing)|creat(?:e|ing)|sav(?:e|ing)|new file)\b|作成し|作り|書き|保存し|新規")
+"""Matches a line before the content of a file, but not one before a command that runs it."""
 _FEWEST_LINES = 5
 """Minimum lines of code under a file's name that count as its content."""
 
@@ -57,8 +59,10 @@ class Block(msgspec.Struct, frozen=True):
         if self.info.lower() not in _SHELLS or self.body.lstrip().startswith("#!"):
             return False
         named = [path for path in _names_before(self.before) if path.endswith(_SCRIPT_ENDINGS)]
-        is_long = self.body.count("\n") + 1 >= _FEWEST_LINES
-        return not (is_long and any(path.rpartition("/")[2] not in self.body for path in named))
+        is_content = self.body.count("\n") + 1 >= _FEWEST_LINES or _WRITES.search(
+            self.before.rstrip().rpartition("\n")[2]
+        )
+        return not (is_content and any(not _calls(self.body, path) for path in named))
 
     @property
     def path(self) -> str:
@@ -73,6 +77,12 @@ class Block(msgspec.Struct, frozen=True):
         """The text before it, without the line that names the file."""
         lines = self.before.rstrip().splitlines()
         return "\n".join(lines[:-1] if lines and _NAME_LINE.fullmatch(lines[-1]) else lines).strip()
+
+
+def _calls(commands: str, path: str) -> bool:
+    """Return whether one of the commands runs or changes the script at `path`, or writes it."""
+    name = re.escape(path.rpartition("/")[2])
+    return bool(re.search(rf"(?m)^(?![ \t]*#)[^\n]{{0,300}}(?:[ \t>/]|^){name}(?![\w.-])", commands))
 
 
 def _names_before(before: str) -> list[str]:

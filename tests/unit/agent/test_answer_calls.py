@@ -103,6 +103,15 @@ class TestCommands:
             (block(SCRIPT, "bash", before="I looked at deploy.sh.\n\nNow:"), SCRIPT),
             (block(f"{SCRIPT}\nsh deploy.sh", "bash", before="Now deploy.sh:"), f"{SCRIPT}\nsh deploy.sh"),
             (block("ls -l", "bash", before="Now deploy.sh:"), "ls -l"),
+            (block("rm -f a.txt\necho done > OUT", "bash", before="I'll write deploy.sh now."), ""),
+            (block("rm -f a.txt", "bash", before="deploy.sh を作成します。"), ""),
+            (block(f"# Usage: deploy.sh ENV\n{SCRIPT}", "bash", before="Now deploy.sh:"), ""),
+            (
+                block("chmod +x deploy.sh", "bash", before="I'll create deploy.sh and make it executable."),
+                "chmod +x deploy.sh",
+            ),
+            (block("./deploy.sh x", "bash", before="deploy.sh を作成しました。実行します。"), "./deploy.sh x"),
+            (block("cat > deploy.sh <<E\nls\nE", "bash", before="I'll write deploy.sh:"), "cat > deploy.sh <<E\nls\nE"),
             (block("go test ./... -run x", "bash"), "go test ./... -run x"),
         ],
     )
