@@ -15,7 +15,7 @@ from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
-from localllm.agent.request_phrases import banned_files, forbids_change, is_agreement
+from localllm.agent.request_phrases import banned_files, forbids_change, forbids_commit, is_agreement
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
@@ -38,6 +38,7 @@ from localllm.llm.client import UNANSWERED, LLMClient
 from localllm.llm.message_format import NO_ANSWER
 from localllm.llm.messages import AssistantMessage, Completion, Image, UserMessage
 from localllm.llm.providers.base import NO_MODEL
+from localllm.tools.call_judge import NO_BANS, Bans
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -256,11 +257,12 @@ class ReActAgent:
         self._policies.begin()
         # What was pasted may stand in several places.
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
-        is_read_only, banned = forbids_change(query), banned_files(query)
-        if not banned and self.tool_system.banned and is_agreement(query):
-            banned = self.tool_system.banned
+        is_read_only = forbids_change(query)
+        bans = Bans(tuple(banned_files(query)), commits=forbids_commit(query))
+        if bans == NO_BANS != self.tool_system.bans and is_agreement(query):
+            bans = self.tool_system.bans
         beside = before + behind + piped
-        self.tool_system.begin_turn(typed, beside=beside, is_read_only=is_read_only, banned=banned)
+        self.tool_system.begin_turn(typed, beside=beside, is_read_only=is_read_only, bans=bans)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add the user's message to the conversation, even if reading its files is interrupted."""

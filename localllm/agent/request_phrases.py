@@ -351,12 +351,25 @@ def asks_for_commit(request: str) -> bool:
     """Return whether it orders a commit."""
     if not has_any(request, ("commit", "コミット")) or re.search(_NO_COMMIT, ends_of(request)):
         return False
-    return any(
+    return any(map(_orders_commit, sentences_in(request)))
+
+
+def _orders_commit(said: str) -> bool:
+    """Return whether a sentence that does not forbid commits orders one."""
+    return bool(
         re.search(_COMMIT, said)
         or (re.search(_COMMIT_LATER, said) and not asks_how(said) and not said.endswith("?"))
         or search_ja(_COMMIT_JA, said)
-        for said in sentences_in(request)
     )
+
+
+def forbids_commit(request: str) -> bool:
+    """Return whether it orders that nothing be committed."""
+    if not has_any(request, ("commit", "コミット")):
+        return False
+    from localllm.agent import banned_actions as banned  # few requests are about commits
+
+    return banned.forbids_commit(request, _orders_commit)
 
 
 # Agreements to the request before.

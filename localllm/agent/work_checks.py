@@ -133,7 +133,7 @@ class WorkChecks:
     def _of_banned_files(self, state: RunState) -> Iterator[Finding]:
         """Yield the files that the request orders to leave as they are, and that are not: a person was asked before the
         tools for files changed them."""
-        banned = self._tools.banned
+        banned = self._tools.bans.files
         if not self._facts.changed or not banned:
             return
         changed = [path for path in self._tools.changes.changed_since(self._position) if is_among(path, banned)]

@@ -18,11 +18,13 @@ _WHY = {
     "instruction": N_("Assistants follow the instructions in this file."),
     "unwanted": N_("You asked that nothing be changed."),
     "banned": N_("You asked that this file be left as it is."),
+    "no_commit": N_("You asked that nothing be committed."),
     "example_matched": N_("matches what it must not match"),
     "example_missed": N_("does not match its example"),
 }
 
-NEEDS_PERSON = frozenset({"address", "unwanted", "banned"})
+_FORBIDDEN = ("unwanted", "banned", "no_commit")
+NEEDS_PERSON = frozenset({"address", *_FORBIDDEN})
 """Reasons to ask that only a person can dispel."""
 
 
@@ -81,7 +83,7 @@ def refusal(request: ConfirmationRequested, verdict: Verdict, answer: Confirmati
         return SafetyViolationError("denied_by_user", name=request.tool, feedback=said)
     if request.risk == "dangerous":
         return SafetyViolationError("denied_dangerous", name=request.tool, rule=_reason(verdict))
-    if verdict.why in ("unwanted", "banned"):
+    if verdict.why in _FORBIDDEN:
         return SafetyViolationError(f"denied_{verdict.why}", name=request.tool)
     if request.needs_person:
         return SafetyViolationError("denied_address", name=request.tool, site=request.scope)

@@ -19,7 +19,9 @@ from localllm.safety.tool_definition import Tool
 DANGEROUS_COMMANDS = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
 """Always dangerous, in addition to those of the settings."""
 
-Why = Literal["", "plan", "unreadable", "untrusted", "address", "instruction", "preview", "unwanted", "banned"]
+Why = Literal[
+    "", "plan", "unreadable", "untrusted", "address", "instruction", "preview", "unwanted", "banned", "no_commit"
+]
 
 
 _LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -34,8 +36,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
     `why`: the reason if it is no rule: plan mode; a command that cannot be fully analysed; text from the web in the
     conversation; an address nobody has named; a file that assistants obey; the preview of the call; a change where the
-    user wants none, or of a file that is to be left as it is. `lasting`: whether an answer to it may be remembered.
-    `guards`: a rule asks before the contents of the call's files are shown.
+    user wants none, or of a file that is to be left as it is; a commit that is forbidden. `lasting`: whether an answer
+    to it may be remembered. `guards`: a rule asks before the contents of the call's files are shown.
     """
 
     decision: Decision

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -11,11 +11,13 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.safety.paths import ProjectRoot
-from localllm.safety.policy import Policy, Situation, Verdict
+from localllm.safety.policy import Policy, Situation, Verdict, Why
 from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, guarded_from_reading, is_within, line_of, listed
 from localllm.safety.tool_definition import Preview, Tool
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.tools.context import ToolContext
+
+_COMMITTER = "git_commit"
 
 
 class CommandFacts(msgspec.Struct, frozen=True):
@@ -29,18 +31,28 @@ class CommandFacts(msgspec.Struct, frozen=True):
 NO_FACTS = CommandFacts()
 
 
+class Bans(msgspec.Struct, frozen=True):
+    """What a request forbids: changes of `files`, and in folders, which end with `/`; commits."""
+
+    files: Sequence[str] = ()
+    commits: bool = False
+
+
+NO_BANS = Bans()
+
+
 class CallJudge:
     """Judges the calls of one conversation.
 
     `tainted`: untrusted text, as from the web, is in the conversation; then calls that could send data away need
     confirmation. `said`: what the user has typed so far. `has_downloaded`: commands may have added text of other
     machines; that is untrusted, too, but commands need no confirmation for it, as they reach listed hosts only.
-    `is_read_only`: in this turn, the user wants no file changed. `banned`: these are to be left as they are.
+    `is_read_only`: in this turn, the user wants no file changed; `bans`: what else the user forbids.
     """
 
     def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
         self.tainted = self.is_read_only = False
-        self.banned: Collection[str] = ()
+        self.bans = NO_BANS
         self.said = ""
         self._policy = policy
         self._context = context
@@ -97,8 +109,20 @@ class CallJudge:
             return verdict
         if self.is_read_only and tool.writes:
             return Verdict("ask", why="unwanted")
-        is_banned = self.banned and any(is_among(path, self.banned) for path in self.written(tool, arguments, root))
-        return Verdict("ask", why="banned") if is_banned else verdict
+        return Verdict("ask", why=why) if (why := self._forbidden(tool, arguments, root)) else verdict
+
+    def _forbidden(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> Why:
+        """Return what the user forbids that the call does."""
+        bans = self.bans
+        if bans.files and any(is_among(path, bans.files) for path in self.written(tool, arguments, root)):
+            return "banned"
+        if not bans.commits:
+            return ""
+        if tool.name == COMMAND_TOOL:
+            from localllm.tools.banned_commands import commits  # few requests forbid a commit
+
+            return "no_commit" if commits(line_of(arguments["command"])) else ""
+        return "no_commit" if tool.name == _COMMITTER else ""
 
     async def preview(self, context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
         """Preview the call. Where a rule asks before a file is read, what is wrong is said without its contents."""

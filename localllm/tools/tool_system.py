@@ -1,7 +1,7 @@
 """ToolSystem: runs every tool call: validate → policy → confirm → backup → run → verify → journal."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection, Container, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Container, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
-from localllm.tools.call_judge import NO_FACTS, CallJudge, preview_of
+from localllm.tools.call_judge import NO_BANS, NO_FACTS, Bans, CallJudge, preview_of
 from localllm.tools.change_history import ChangeHistory
 from localllm.tools.context import Knowledge, ToolContext, holds_commands
 from localllm.tools.kept_pages import KeptPages
@@ -177,25 +177,24 @@ class ToolSystem:
         is_askable = by_asking and self.is_attended and verdict.decision == "ask"
         return verdict.decision == "allow" or is_approved or is_askable
 
-    def begin_turn(
-        self, said: str = "", *, beside: str = "", is_read_only: bool = False, banned: Collection[str] = ()
-    ) -> None:
+    def begin_turn(self, said: str = "", *, beside: str = "", is_read_only: bool = False, bans: Bans = NO_BANS) -> None:
         """Start a turn with the user's words: changes from here on are undone together by `undo(turn=True)`.
-        `beside`: text given with them that is not the user's; `is_read_only`: they forbid changes of files, or those of
-        the `banned` ones."""
+        `beside`: text given with them that is not the user's; `is_read_only`: they forbid changes of files; `bans`:
+        what else they forbid."""
         if self._agent:  # a sub-agent works within its parent's turn
             return
         self.hear(said, beside=beside)
         self._judge.is_read_only = is_read_only
         # A name means the file that is there; only where there is none, one in any folder.
-        there = {one for one in banned if "/" not in one and (self._context.root.path / one).is_file()}
-        self._judge.banned = [f"./{one}" if one in there else one for one in banned]
+        there = {one for one in bans.files if "/" not in one and (self._context.root.path / one).is_file()}
+        files = [f"./{one}" if one in there else one for one in bans.files]
+        self._judge.bans = msgspec.structs.replace(bans, files=tuple(files))
         self._snapshots.begin_turn()
 
     @property
-    def banned(self) -> Collection[str]:
-        """Files and folders that the user wants left as they are, in this turn."""
-        return self._judge.banned
+    def bans(self) -> Bans:
+        """What the user forbids in this turn."""
+        return self._judge.bans
 
     def hear(self, said: str, *, beside: str = "") -> None:
         """Record the user's words: sending them off this machine reveals nothing new.

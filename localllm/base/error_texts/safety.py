@@ -51,6 +51,12 @@ SAFETY = {
         "",
         "Go on without it, or say in your answer what you would change in it.",
     ),
+    "denied_no_commit": ErrorText(
+        "E9034",
+        "{name} was not run: the user asked that nothing be committed.",
+        "",
+        "Leave the changes uncommitted.",
+    ),
     "denied_address": ErrorText(
         "E9017",
         "{name} was not run: the user has neither typed nor allowed this address, and nobody is there to ask.",

@@ -73,6 +73,7 @@ def test_why_it_is_asked_and_how_dangerous_it_is(
         (Verdict("ask", why="address"), "unattended", "read_file", "denied_address"),
         (Verdict("ask", why="unwanted"), "unattended", "edit_file", "denied_unwanted"),
         (Verdict("ask", why="banned"), "unattended", "edit_file", "denied_banned"),
+        (Verdict("ask", why="no_commit"), "unattended", "git_commit", "denied_no_commit"),
         (Verdict("ask"), "unattended", "run_command", "denied_unattended_command"),
         (Verdict("ask"), "unattended", "edit_file", "denied_unattended"),
     ],
