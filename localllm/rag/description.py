@@ -19,7 +19,10 @@ _MOST_PASSAGES = 5_000
 """Passages examined: the first ones show the subject of a large collection."""
 
 _LOOKED_AT = 60
+_COUNTED, _MOST_LISTED = 1_000, 40
+_FEWEST_NUMBERED = 3
 
+_NUMBER = late_pattern(r"\d{1,6}")
 _WORD = late_pattern(r"[A-Za-z][A-Za-z-]{4,}|[\u30a1-\u30fa\u30fc]{3,}|[\u4e00-\u9fff]{2,6}")
 
 
@@ -47,9 +50,9 @@ class Contents:
 
     @property
     def titles(self) -> list[str]:
-        """The most frequent titles."""
-        named = (" ".join(clean(title, keep_newlines=False).split()) for title, _ in self._titles.most_common(40))
-        return list(dict.fromkeys(shorten(title, _LONGEST_TITLE) for title in named if title))
+        """The most frequent titles; those that differ by a number are one."""
+        named = (" ".join(clean(title, keep_newlines=False).split()) for title, _ in self._titles.most_common(_COUNTED))
+        return list(dict.fromkeys(shorten(title, _LONGEST_TITLE) for title in _folded(named) if title))[:_MOST_LISTED]
 
     @property
     def words(self) -> list[str]:
@@ -70,6 +73,26 @@ class Contents:
         """List more titles and words, as input for a model that writes the description."""
         titles = "\n".join(f"- {one}" for one in self.titles)
         return f"Titles:\n{titles}\nWords: {', '.join(self.words[:30])}"
+
+
+def _folded(titles: Iterable[str]) -> list[str]:
+    """Fold titles that differ only by their last number: “Note 0-17” tells as much, and leaves room for others."""
+    series: dict[str, list[tuple[int, str]]] = {}
+    for title in titles:
+        numbers = list(_NUMBER.finditer(title))
+        if numbers:
+            start, end = numbers[-1].span()
+            series.setdefault(f"{title[:start]}\0{title[end:]}", []).append((int(numbers[-1][0]), title))
+        else:
+            series.setdefault(title, []).append((0, title))
+    folded: list[str] = []
+    for form, members in series.items():
+        if "\0" in form and len(members) >= _FEWEST_NUMBERED:
+            first, *_, last = sorted(number for number, _title in members)
+            folded.append(form.replace("\0", f"{first}-{last}"))
+        else:
+            folded += [title for _number, title in members]
+    return folded
 
 
 def _plain_name(file: str) -> str:

@@ -38,3 +38,10 @@ def test_what_is_in_titles_cannot_act_and_is_short() -> None:
     assert "\x1b" not in contents.described()
     assert "\n" not in contents.described()
     assert len(contents.described()) < 60
+
+
+def test_titles_that_differ_by_a_number_leave_room_for_others() -> None:
+    contents = Contents()
+    contents.note(payload("x", f"Note {n}") for n in range(18))
+    contents.note(payload("x", title) for title in ("旅費規程", "Importer 3.1 Manual", "Budget 2025", "Budget 2026"))
+    assert contents.described() == "Note 0-17; 旅費規程; Importer 3.1 Manual; Budget 2025; Budget 2026"
