@@ -191,7 +191,7 @@ class RunFacts:
             self.may_have_changed = self.may_have_changed or _path_of(result) in self.edited
             self.needless.add(_path_of(result))
             self._close_edits([_path_of(result)])
-        elif not result.refused:
+        elif not result.refused and key != "tool_unknown":  # a sub-agent can only read
             self.failed_edit = _path_of(result) or "a file"
             if (edit := _edit_in(result)).added:
                 self.lost_edits[self.failed_edit] = edit

@@ -31,6 +31,14 @@ def test_an_edit_that_was_refused_is_none_that_failed() -> None:
     assert facts.failed_edit == "a.py"
 
 
+def test_an_edit_with_a_tool_that_is_not_there_is_none_that_failed() -> None:
+    facts = RunFacts()
+    facts.note(
+        [result("edit_file", ToolExecutionError("tool_unknown", name="edit_file", near="", known=""), file_path="a.py")]
+    )
+    assert (facts.failed_edit, facts.left_edits) == ("", {})
+
+
 def test_what_was_refused_is_missing_until_another_of_its_kind_has_done_something() -> None:
     tally = Tally()
     for name, arguments in (("run_command", {"command": "make"}), ("write_file", {"file_path": "a.py"})):
