@@ -15,7 +15,7 @@ from localllm.tui.terminal_keys import KeyName
 from localllm.tui.theme import Line
 
 _MOST_SHOWN = 3
-_NOT_SENT = N_("No question is open: “{text}” was not sent. (Tab instead of Enter sends it after this.)")
+_NOT_SENT = N_("No question is open: “{text}” was not sent. Tab sends it.")
 
 
 class Outbox:
