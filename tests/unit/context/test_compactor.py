@@ -154,6 +154,19 @@ class TestASummary:
         assert rest == list(talk.messages[4:]), "the newest step stays"
         assert made.summing.asked == [Conversation(talk.messages[:4], talk.spoken)]
 
+    async def test_the_request_that_is_not_answered_yet_is_marked(self) -> None:
+        first, more = talk_of(step(0, "x")), [*step(1, "y"), *step(2, "z")]
+        messages = (*first.messages, AssistantMessage("It is found."), UserMessage("and the test?"), *more)
+        talk = Conversation(messages, (*first.spoken, Spoken("and the test?", len(first.messages) + 1)))
+        done = await Made().of(talk, by_hand=True)
+        assert "</said>\n\nOpen now:\n\n<said>\nand the test?\n</said>" in done.conversation.messages[1].text
+        again = Conversation((*done.conversation.messages, *step(3, "w")), done.conversation.spoken)
+        done = await Made().of(again, by_hand=True)
+        assert "</said>\n\nOpen now:\n\n<said>\nand the test?\n</said>" in done.conversation.messages[1].text
+        answered = (*done.conversation.messages, AssistantMessage("It is a.py."))
+        done = await Made().of(Conversation(answered, done.conversation.spoken), by_hand=True)
+        assert "Open now" not in done.conversation.messages[1].text
+
     async def test_why_there_is_none_and_what_that_cost_is_told(self) -> None:
         summary = Summary("", "it repeats itself", Usage(prompt_tokens=9))
         done = await Made(summary=summary).of(talk_of(step(0, "what it says"), step(1, "y")), by_hand=True)
