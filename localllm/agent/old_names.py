@@ -113,12 +113,20 @@ def _pairs(said: str, *, is_everywhere: bool) -> Iterator[tuple[str, str]]:
     match = _RENAMED.search(said)
     if match is None and not said.isascii() and (match := _RENAMED_JA.search(said)):
         old, new = match["old"] or match["old2"], match["new"] or match["new2"]
-        if not match["loosely"] or "名" in match[0] or (is_everywhere and _style(old) == _style(new) != ""):
+        is_of_all = is_everywhere and not _OF_PART.search(said[: match.start()])
+        if not match["loosely"] or "名" in match[0] or (is_of_all and _style(old) == _style(new) != ""):
             yield old, new
         return
     while match:
         yield match["old"], match["new"]
         match = _AND_SO.match(said, match.end())
+
+
+_OF_PART = late_pattern(
+    r"(?<!全体)(?<!ファイル)(?<!コード)(?<!ソース)(?<!プロジェクト)(?<!リポジトリ)(?<!すべて)(?<!全て)"
+    r"の(?:中の)? ?[`「]?$"
+)
+"""Matches what stands before a name where only some of its uses are meant: ボタンの primary_color を全部変えて."""
 
 
 def _style(name: str) -> str:
