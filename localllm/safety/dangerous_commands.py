@@ -24,6 +24,11 @@ _ALSO: dict[str, tuple[str, ...]] = {
 }
 """Entry → equivalent commands, which the entry covers as well."""
 
+_WITH_WORD_OF_GIT = frozenset(
+    ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--attr-source", "--super-prefix")
+)
+"""Options of git's own that take the next word."""
+
 _REMOVERS = ("rm", "unlink", "shred")
 
 PRINTERS = frozenset(
@@ -85,14 +90,31 @@ def _cleans(words: Sequence[Word], texts: list[str]) -> bool:
     """Return whether it has git remove what is not tracked: `git clean -f`, unless it only lists."""
     starts = _starts(texts)
     at = next((at for at, word in enumerate(words) if starts[at] and is_program(word, "git")), len(texts))
-    rest = texts[at + 1 :]
-    verb = next((n for n, word in enumerate(rest) if word[:1] != "-" and rest[n - 1 : n] not in (["-C"], ["-c"])), -1)
-    if verb < 0 or rest[verb] != "clean":
+    verb = at + 1
+    while verb < len(texts) and texts[verb][:1] == "-":
+        verb += 2 if texts[verb] in _WITH_WORD_OF_GIT else 1
+    if texts[verb : verb + 1] != ["clean"]:
         return False
-    options = [word for word in rest[verb + 1 :] if word[:1] == "-"]
-    letters = {letter for one in options if one[1:2] != "-" for letter in one[1:].partition("e")[0]}
-    long = {one[:3] for one in options if one[:2] == "--"}
-    return bool("f" in letters or "--f" in long) and not ("n" in letters or "--d" in long)
+    is_forced = any("requireforce" in text.lower() or text.startswith("--config-env") for text in texts[:verb])
+    is_forced |= any(word.computed for word in words[verb:])
+    is_dry = is_value = False
+    for text in texts[verb + 1 :]:
+        if text == "--" and not is_value:
+            break
+        name, _, value = text.partition("=")
+        letters, exclude, pattern = text[1:].partition("e")
+        if is_value or text[:1] != "-":
+            is_value = False
+        elif text[:2] != "--":
+            is_forced |= "f" in letters
+            is_dry |= "n" in letters
+            is_value = exclude != "" and pattern == ""
+        elif name.startswith(("--d", "--no-d")):
+            is_dry = name.startswith("--d")
+        else:
+            is_forced |= name.startswith("--f")
+            is_value = name.startswith("--e") and not value
+    return is_forced and not is_dry
 
 
 def _is_entry(words: Sequence[Word], texts: list[str], entry: list[str]) -> bool:
