@@ -8,12 +8,15 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from localllm.base.folded_names import folded
+from localllm.base.regular_files import open_regular
 from localllm.sandbox.protect.folder_listings import FolderListings
-from localllm.sandbox.protect.protected_paths import IN_OTHERS, WHOLE
+from localllm.sandbox.protect.protected_paths import IN_OTHERS, WHOLE, is_protected
 
 _FULL = re.compile(
     r"objects|refs|logs|reftable|hooks|NOTES_MERGE_WORKTREE|lfs/(?:objects|tmp|incomplete|cache|logs)"
@@ -29,13 +32,30 @@ _FILES = re.compile(
     r"(?:(?!MERGE_RR|MERGE_AUTOSTASH)[A-Z][A-Z_-]*|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
     r"|info/(?:exclude|sparse-checkout|attributes|refs)|lfs/lockcache\.db)(?:\.lock|\.new|~)?"
     r"|(?:next-)?index[.-][\w.-]+|sharedindex[._]\w+(?:\.lock)?|shallow_\w+|gc\.(?:pid|log)(?:\.lock)?"
-    r"|info/(?:refs|sparse-checkout)_\w+|rr-cache/[0-9a-f]+/(?:pre|this)image(?:\.\d+)?|(?:rebase-apply|rebase-merge|sequencer|fsmonitor--daemon|annex)/.*"
+    r"|info/(?:refs|sparse-checkout)_\w+|rr-cache/[0-9a-f]+/(?:pre|this)image(?:\.\d+)?|fsmonitor--daemon/cookies/[\w-]+"
+    r"|(?:rebase-apply|rebase-merge|sequencer)/(?!(?:commondir|config|objects|refs)$)(?:\w+/)?[a-z\d_-]+(?:\.lock|\.backup|~)?"
+    r"|annex/(?!(?i:head|commondir)$).*"
     r"|ADD_EDIT\.patch|addp-hunk-edit\.diff|gitk\.cache|git-daemon-export-ok|fast_import_crash_\d+"
     r"|\.[A-Z_-]+\.sw[a-z]"
 )
 """Not MERGE_RR unless it is empty: a commit copies each file it names into the repository. Not MERGE_AUTOSTASH: a
 commit applies the stash it names, whatever is in it. No `postimage` of a conflict: the next merge with that conflict
 writes it to the file, whichever that is."""
+_FREE = re.compile(
+    r"logs/(?:[A-Z_]+(?:\.lock)?|refs/.*)|(?!logs/|objects/).*"
+    r"|objects/(?:(?:[0-9a-f]{2}|pack|info|(?:tmp_objdir|incoming)-[\w-]+)/.*|[\w-]+\.lock|tmp_\w+)",
+    re.DOTALL,
+)
+"""Files in the folders that may contain many. The names are those of branches and keys, so they may be any."""
+_OBJECT = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|[0-9a-f]{64}")
+_KEY = re.compile(r"[A-Z][A-Z0-9_]*(?:-[a-zA-Z][\d.]+)*--.+")
+"""A file of git-annex: the ending is that of the file in the tree."""
+_ID = rb"[0-9a-f]{40}(?:[0-9a-f]{24})?"
+_OF_GIT = re.compile(rb"ref: refs/[^\n]*\n?|%b\n?|(?s:%b %b [^\n]*\n.*)" % (_ID, _ID, _ID))
+"""A branch, and a log that is one from its first line on: no program takes such a file for its settings."""
+_LONGEST = 1 << 16  # bytes of a branch or log with a name that something trusts
+_COMMON = "commondir"
+_DEPTH_OF_KEYS = 4  # annex/objects/5z/vv/KEY
 _RESOLUTIONS = "MERGE_RR"
 _OBJECTS = "objects"
 _TRUSTED = WHOLE | {".git", *IN_OTHERS}
@@ -72,7 +92,8 @@ class RepositoryKinds:
 
     def __init__(self, *, is_for_git: bool = False) -> None:
         self._is_for_git = is_for_git
-        self._of_full = FolderListings(_is_odd_or_folder)
+        self._of_full = FolderListings(_may_be_told)
+        self._of_foreign = FolderListings(_is_odd_or_folder)
         self._of_others = FolderListings(_always)
 
     def look(
@@ -91,8 +112,7 @@ class RepositoryKinds:
         for folder, top in chain(pending, large):
             inside = folder[len(top.folder) + 1 :]
             if not top.is_of_git or _FULL.fullmatch(inside):
-                is_told = _is_told_in_git if top.is_of_git else _is_told
-                looked += self._look_everywhere(folder, found, most - looked, if_closed, inside, is_told)
+                looked += self._look_everywhere(folder, found, most - looked, if_closed, inside, top)
             else:
                 looked += 1
                 entries = self._of_others.of(folder, if_closed)
@@ -122,17 +142,20 @@ class RepositoryKinds:
         most: int,
         if_closed: Callable[[str], object],
         inside: str,
-        is_told: Callable[[os.DirEntry[str]], bool],
+        data: Data,
     ) -> int:
-        """Search a folder and everything below it for what `is_told`; return how many folders there are, at least."""
+        """Search a folder and everything below it for what is told; return how many folders there are, at least."""
+        is_told = partial(_is_told_in_git, data) if data.is_of_git else _is_told
         deadline = time.monotonic() + _SECONDS
+        listings = self._of_full if data.is_of_git else self._of_foreign
         bound = min(most, _MOST_OF_LFS) if inside == "lfs/objects" else most
-        folders, is_complete = self._of_full.search(top, is_told, deadline, if_closed, max(bound, 1))
+        folders, is_complete = listings.search(top, is_told, deadline, if_closed, max(bound, 1))
         for folder in folders:
-            for entry in filter(is_told, self._of_full.of(folder)):
-                is_objects = entry.is_dir(follow_symlinks=False) and folded(entry.name) == _OBJECTS
+            told = filter(is_told, listings.of(folder))
+            for entry in (one for one in told if not (data.is_of_git and _is_written_by_git(one, data.folder))):
+                is_objects = _is_plain(entry) and folded(entry.name) == _OBJECTS
                 (found.objects if is_objects else found.strange).append(entry)
-        return self._of_full.size_of(top) if is_complete or bound < most else most + 1
+        return listings.size_of(top) if is_complete or bound < most else most + 1
 
 
 def _sorted(entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: Found) -> Iterator[tuple[str, Data]]:
@@ -156,7 +179,7 @@ def _sorted(entries: Iterable[os.DirEntry[str]], top: Data, inside: str, found: 
 def _is_strange(entry: os.DirEntry[str], path: str) -> bool:
     if entry.is_symlink() or not entry.is_file(follow_symlinks=False):
         return entry.is_symlink() or path != _MONITOR
-    return not _FILES.fullmatch(path) and not (path == _RESOLUTIONS and _is_empty(entry.path))
+    return (not _FILES.fullmatch(path) or _is_trusted(path)) and not (path == _RESOLUTIONS and _is_empty(entry.path))
 
 
 def _is_empty(path: str) -> bool:
@@ -173,10 +196,40 @@ def _is_told(entry: os.DirEntry[str]) -> bool:
     return not entry.is_file(follow_symlinks=False) and not _is_lock(entry)
 
 
-def _is_told_in_git(entry: os.DirEntry[str]) -> bool:
-    """Return whether the entry is told, or has a name that something trusts and git has nowhere in its data: there
-    nothing looks for such names."""
-    return _is_told(entry) or (entry.name.startswith(".") and folded(entry.name) in _TRUSTED)
+def _is_told_in_git(data: Data, entry: os.DirEntry[str]) -> bool:
+    """Return whether the entry is told, or has the name of nothing that git has there: what something trusts by its
+    name, and what makes a folder a repository. Nothing looks for these in the data."""
+    inside = entry.path[len(data.folder) + 1 :]
+    if _is_told(entry):
+        return True
+    if entry.is_dir(follow_symlinks=False):
+        return (entry.name.startswith(".") and folded(entry.name) in _TRUSTED) or _is_beneath_a_key(inside)
+    if folded(entry.name) in (_COMMON, _OBJECTS) or (data.is_whole and not _FREE.fullmatch(inside)):
+        return True
+    return _is_trusted(inside)
+
+
+def _is_beneath_a_key(folder: str) -> bool:
+    """Return whether a folder is where git-annex has files, to which links lead in the tree."""
+    return folder.startswith("annex/objects/") and folder.count("/") > _DEPTH_OF_KEYS
+
+
+def _is_trusted(path: str) -> bool:
+    """Return whether something trusts a file with the path's last names, where it finds it."""
+    return is_protected(path) and not _KEY.fullmatch(path.rpartition("/")[2])
+
+
+def _is_written_by_git(entry: os.DirEntry[str], data: str) -> bool:
+    """Return whether it is a branch, or the log of one, with a name that something trusts, such as `rust-toolchain`."""
+    is_ref = entry.path.startswith((f"{data}/refs/", f"{data}/logs/refs/"))
+    if not is_ref or entry.name.startswith(".") or folded(entry.name) in (_COMMON, _OBJECTS):
+        return False
+    try:
+        with open_regular(Path(entry.path)) as file:
+            content = file.read(_LONGEST + 1)
+    except OSError:
+        return False
+    return len(content) <= _LONGEST and bool(_OF_GIT.fullmatch(content))
 
 
 def _is_lock(entry: os.DirEntry[str]) -> bool:
@@ -190,6 +243,15 @@ def _is_lock(entry: os.DirEntry[str]) -> bool:
 def _always(entry: os.DirEntry[str]) -> bool:
     del entry
     return True
+
+
+def _may_be_told(entry: os.DirEntry[str]) -> bool:
+    is_usual = _OBJECT.fullmatch(entry.name) or _KEY.fullmatch(entry.name)
+    return not (is_usual and entry.is_file(follow_symlinks=False))
+
+
+def _is_plain(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)
 
 
 def _is_odd_or_folder(entry: os.DirEntry[str]) -> bool:

@@ -50,6 +50,21 @@ DEEP = "/".join(["d"] * 60)
         (".git/objects/ab/.git/commondir", ".git/objects/ab/.git"),
         (".git/lfs/tmp/.Config/mise.toml", ".git/lfs/tmp/.Config"),
         (".git/modules/config", ".git/modules/config"),
+        (".git/logs/x/pkg/HEAD", ".git/logs/x/pkg/HEAD"),
+        (".git/logs/refs/heads/x/commondir", ".git/logs/refs/heads/x/commondir"),
+        (".git/refs/remotes/origin/CommonDir", ".git/refs/remotes/origin/CommonDir"),
+        (".git/lfs/tmp/commondir", ".git/lfs/tmp/commondir"),
+        (".git/sequencer/commondir", ".git/sequencer/commondir"),
+        (".git/rebase-merge/HEAD", ".git/rebase-merge/HEAD"),
+        (".git/annex/Head", ".git/annex/Head"),
+        (".git/annex/localllm.toml", ".git/annex/localllm.toml"),
+        (".git/annex/objects/x/pkg/mise.toml", ".git/annex/objects/x/pkg/mise.toml"),
+        (".git/annex/objects/5z/vv/K/K/a.py", ".git/annex/objects/5z/vv/K/K"),
+        (".git/annex/objects/x/pkg/commondir", ".git/annex/objects/x/pkg/commondir"),
+        (".git/refs/heads/x/sitecustomize.py", ".git/refs/heads/x/sitecustomize.py"),
+        (".git/logs/refs/heads/x.code-workspace", ".git/logs/refs/heads/x.code-workspace"),
+        (".git/objects/ab/mise/config.toml", ".git/objects/ab/mise/config.toml"),
+        (".git/objects/pkg/HEAD", ".git/objects/pkg/HEAD"),
     ],
 )
 def test_what_programs_trust_is_found(tmp_path: Path, hidden: str, gone: str) -> None:
@@ -124,6 +139,71 @@ def test_a_link_into_the_data_of_a_repository_is_taken_away(root: Path, files: P
     (root / "other").symlink_to("src")
     (root / ".gitignore.link").symlink_to(".gitignore")
     assert files.end() == ("app", "later", "src/b")
+
+
+def test_what_makes_a_folder_of_branches_a_repository_is_found(root: Path, files: ProtectedFiles) -> None:
+    files.begin()
+    data = root / ".git/logs/refs/heads/x"
+    for name in ("HEAD", "objects", "refs"):
+        put(data / name, "0" * 40)
+        (data / name).chmod(0o755)
+    put(data / "config", EVIL)
+    assert ".git/logs/refs/heads/x/config" in files.end()
+
+
+def test_branches_may_have_the_names_of_files(root: Path, files: ProtectedFiles) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True)
+
+    files.begin()
+    git("commit", "-q", "--allow-empty", "-m", "first\nmore")
+    for name in ("rust-toolchain", "fix/mise.toml", "x/config", "x/objects", "x/HEAD", "team/sitecustomize.py"):
+        git("branch", name)
+    git("update-ref", "refs/remotes/origin/rust-toolchain", "HEAD")
+    git("symbolic-ref", "refs/remotes/origin/irbrc", "refs/remotes/origin/rust-toolchain")
+    key = "SHA256E-s1--a.code-workspace"
+    put(root / f".git/annex/objects/5z/vv/{key}/{key}")
+    put(root / ".git/annex/mergedrefs")
+    assert files.end() == ()
+
+
+def test_a_branch_that_becomes_settings_is_found(root: Path, files: ProtectedFiles) -> None:
+    branch = put(root / ".git/refs/heads/mise.toml", "0" * 40)
+    files.begin()
+    branch.write_text("[hooks]\nenter = './evil'\n")
+    assert ".git/refs/heads/mise.toml" in files.end()
+
+
+def test_interrupted_work_of_git_stays(root: Path, files: ProtectedFiles) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(
+            ["git", "-C", root, "-c", "user.name=a", "-c", "user.email=a@b", *words], check=False, capture_output=True
+        )
+
+    for number, branch in enumerate(("main", "side")):
+        git("checkout", "-q", "-B", branch)
+        for text in "ab":
+            put(root / "src/a.py", f"{number}{text}")
+            git("add", ".")
+            git("commit", "-qm", text)
+        git("branch", "-f", "base", "HEAD~1")
+    git("checkout", "-q", "-B", "other", "HEAD~1")
+    put(root / "src/a.py", "other")
+    git("commit", "-qam", "other")
+    files.begin()
+    git("rebase", "side")
+    assert (root / ".git/rebase-merge/git-rebase-todo").exists()
+    assert files.end() == ()
+    git("rebase", "--abort")
+    files.begin()
+    git("cherry-pick", "side~1", "side")
+    assert (root / ".git/sequencer/todo").exists()
+    assert files.end() == ()
+    git("cherry-pick", "--abort")
+    files.begin()
+    git("rebase", "--apply", "side")
+    assert (root / ".git/rebase-apply/patch").exists()
+    assert files.end() == ()
 
 
 def test_links_to_what_git_annex_keeps_stay(root: Path, files: ProtectedFiles) -> None:
