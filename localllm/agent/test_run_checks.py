@@ -20,7 +20,7 @@ from localllm.tools.tool_system import ToolSystem
 
 _MOST_NAMED = 3
 _LONGEST_COMMAND, _LONGEST_WHY = 60, 120
-_TESTS_WANTED = ("run_tests", "no_tests_found", "cannot_run")
+_TESTS_WANTED = ("run_tests", "run_again", "no_tests_found", "cannot_run")
 """Remarks that ask for tests to be run."""
 _ANY_TEST = "make test"
 """Stands for a project's tests when checking whether a test command may run and none has run yet."""
@@ -142,6 +142,9 @@ class TestRunChecks:
                 return Finding(told[0], reason, contradicts=False, params=told[1])
             changed = _listed(self._unchecked)
             why = f"{changed} changed, and no test was run since" if changed else "No test was run"
+            if changed and not passed and not command and facts.tests:  # only builds: there may be no tests
+                params = {"paths": changed, "command": short_command(facts.tests[-1].command)}
+                return Finding("run_again", reason, contradicts=False, params=params)
             is_nameable = 0 < len(command) <= _LONGEST_COMMAND and not set("\n`") & set(command)
             named = f": `{command}`" if is_nameable else ""
             return Finding("run_tests", reason, contradicts=False, params={"why": why, "command": named})

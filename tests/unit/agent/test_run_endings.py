@@ -410,6 +410,18 @@ async def test_a_test_command_that_skipped_each_test(project: Path) -> None:
     assert [*map(str, result.unverified)] == ["python3 -B -m unittest ran no tests"]
 
 
+async def test_after_a_check_of_syntax_alone_no_tests_are_taken_for_granted(project: Path) -> None:
+    for name in ("a.sh", "b.sh"):
+        (project / name).write_text("cd $1\n")
+    check = call("run_command", command="sh -n a.sh")
+    agent = agent_for(project, edit("$1", '"$1"', "a.sh"), check, edit("$1", '"$1"', "b.sh"), *["Quoted."] * 2)
+    await agent.execute_query("Quote the variables in a.sh and b.sh.")
+    assert remarks(agent) == [
+        "[b.sh changed since sh -n a.sh. Run the tests if there are any, else such a check of it; or say that it "
+        "was not checked.]"
+    ]
+
+
 def refusing_agent(project: Path, *turns: dict[str, Any] | str, feedback: str = "") -> ReActAgent:
     """An agent whose every change is refused by a person in a chat."""
     confirmer = Answering(approve=False, feedback=feedback)
