@@ -1,8 +1,9 @@
-"""Recognise what a request forbids to do with commands, in English and Japanese: commits."""
+"""Recognise what a request forbids to do with commands, in English and Japanese: commits, and runs of files."""
 
 import re
 from collections.abc import Callable
 
+from localllm.agent.banned_files import FILES, NOT_JA, PATH, THE, named_by
 from localllm.agent.phrase_search import ends_of, sentences_in
 from localllm.base.lazy_patterns import late_pattern
 
@@ -66,3 +67,67 @@ def forbids_commit(request: str, orders_commit: Callable[[str], bool]) -> bool:
             return False
         is_forbidden = is_forbidden or (rest != said and not _OPEN.search(said))
     return is_forbidden
+
+
+_RUN = r"(?:run|execut|start|launch)(?:e|ning|ing)?"
+_NOT = r"\b(?:do not|don't|never|without|(?:you|we) must not) (?:(?:actually|ever|even|please|try to) )?"
+_NO_RUN = (
+    late_pattern(
+        rf"{_NOT}{_RUN} {THE}{FILES}(?: (?:itself|script|program|at all|please|for now|yet|either|though)){{0,2}}"
+        r"(?=\W{0,3}$|[,;:.!)]| (?:and|or|but|just|only|while)\b| [-–—(])",
+        re.IGNORECASE,
+    ),
+    late_pattern(
+        rf"{FILES} (?:(?:must|should|may) not|mustn't|is not to) be (?:run|executed|started)\b", re.IGNORECASE
+    ),
+)
+_NO_RUN_JA = late_pattern(
+    rf"{FILES} ?(?:だけ)?(?:は|を|も)(?:絶対に|一切|決して|まだ|実際に(?:は)?|[、 ]){{0,2}}"
+    rf"(?:(?:実行|起動)(?:は|を)?(?:し{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
+    rf"|(?:動かさ|走らせ){NOT_JA})"
+)
+_NOT_IT = late_pattern(
+    rf"{_NOT}{_RUN} (?:it|them|the (?:script|program|code|file))(?: (?:at all|please|for now|yet))?"
+    r"(?=\W{0,3}$|[,;:.!)]"
+    r"| (?:and|but|just|only)\b| [-–—(])"
+    r"|(?:^|[、。（(]) ?(?:まだ|実際に(?:は)?|プログラムは|スクリプトは){0,2}"
+    rf"実行(?:は|を)?(?:し{NOT_JA}|せず(?=に|[、。]|$))",
+    re.IGNORECASE,
+)
+_LATER = late_pattern(
+    r"\bthen (?:please )?(?:run|execute|start|launch|try)\b"
+    r"|(?:てから|た(?:後|あと)|最後)に?[^。\n]{0,20}(?:実行し|動かし)て",
+    re.IGNORECASE,
+)
+"""Matches an order to run something in the end."""
+_DRY = r"(?:--)?dry[-_ ]?run"
+_ONLY_DRY = (
+    late_pattern(
+        rf"\b(?:run|execute|start|try|test) {THE}{FILES} (?:only )?(?:in|as|with) (?:an? )?{_DRY}\b", re.IGNORECASE
+    ),
+    late_pattern(rf"\b(?:only|just) {_DRY} {THE}{FILES}", re.IGNORECASE),
+)
+_ONLY_DRY_JA = late_pattern(rf"{FILES} ?[はを]、? ?(?:{_DRY}|ドライ ?ラン) ?(?:モード)?(?:だけ|のみ|で)", re.IGNORECASE)
+_FOR_REAL = late_pattern(
+    r"\b(?:first|then|after(?:wards)?|for real|both|also|without)\b|まず|その後|それから|本番|次に|続けて|問題なければ",
+    re.IGNORECASE,
+)
+"""Matches words beside an order of a dry run by which another run may follow."""
+
+
+def banned_runs(request: str) -> list[str]:
+    """Return the files that it orders not to run; "it" is the only file that it names."""
+    said = sentences_in(ends_of(request))
+    if any(map(_LATER.search, said)):
+        return []
+    if found := named_by(request, _NO_RUN, _NO_RUN_JA):
+        return found
+    if any(_NOT_IT.search(one) and not _OPEN.search(one) for one in said):
+        named = {match["path"] for one in said for match in PATH.finditer(one)}
+        return [*named] if len(named) == 1 else []
+    return []
+
+
+def only_dry_runs(request: str) -> list[str]:
+    """Return the files that it orders to run only as a dry run."""
+    return [] if _FOR_REAL.search(ends_of(request)) else named_by(request, _ONLY_DRY, _ONLY_DRY_JA)

@@ -1,56 +1,57 @@
 """Recognise the files that a request forbids to change, in English and Japanese."""
 
 import re
+from collections.abc import Sequence
 
 from localllm.agent.phrase_search import ends_of, sentences_in
 from localllm.base.lazy_patterns import late_pattern
 
-_PATH = late_pattern(
+PATH = late_pattern(
     r"[`\"'「『]{0,3}(?<![\w/.@~:])(?:\./)?(?P<path>(?:[\w@+-][\w.@+-]{0,99}/){0,9}"
     r"(?:[\w.@+-]{0,99}[\w@+-]\.[A-Za-z]\w{0,9}|(?:Make|Docker|Gem|Rake|Proc)file)(?![\w/(]|\.\w)"
     r"|(?:[\w@+-][\w.@+-]{0,99}/){1,9}(?!\w))[`\"'」』]{0,3}",
     re.ASCII,
 )
-_F = "\ufffc"  # stands for a path
+STAND_IN = "\ufffc"  # stands for a path
 _MORE = r"(?:,? (?:or|and|nor|&) (?:the )?|, ?(?:the )?|[、・]| ?[とや] ?|及び|および)"
-_FILES = rf"(?P<files>(?>{_F}(?:{_MORE}{_F}){{0,9}}))"
-_THE = r"(?:(?:the|my|our|original|existing|files?|folder|directory) ){0,3}"
+FILES = rf"(?P<files>(?>{STAND_IN}(?:{_MORE}{STAND_IN}){{0,9}}))"
+THE = r"(?:(?:the|my|our|original|existing|files?|folder|directory) ){0,3}"
 _BANS = (
     late_pattern(
         r"\b(?:do not|don't|never|without|(?:you|we) (?:must|should|may|can) ?not)"
-        rf" (?:(?:ever|even|also|please|try to) )?(?:touch|chang|edit|modify|alter)(?:e|ing)? {_THE}{_FILES}"
+        rf" (?:(?:ever|even|also|please|try to) )?(?:touch|chang|edit|modify|alter)(?:e|ing)? {THE}{FILES}"
         r"(?: (?:itself|themselves|files?|folder|directory|script|at all|please|for now|yet|either|though)){0,2}"
         r"(?=[\W]{0,3}$|[,;:.!)]| (?:and|or|but|while|in the process)\b| [-–—])",
         re.IGNORECASE,
     ),
     late_pattern(
-        rf"\b(?:leave|leaving|keep|keeping) {_THE}{_FILES}(?: (?:file|script|folder|exactly|completely|just)){{0,2}}"
+        rf"\b(?:leave|leaving|keep|keeping) {THE}{FILES}(?: (?:file|script|folder|exactly|completely|just)){{0,2}}"
         r" (?:alone|untouched|unchanged|unmodified|as(?: it| they)? (?:is|are|was|were))\b",
         re.IGNORECASE,
     ),
     late_pattern(
-        rf"{_FILES} (?:must|should|has to|have to|is to|are to) (?:stay|remain|be left|be kept) (?:exactly )?"
+        rf"{FILES} (?:must|should|has to|have to|is to|are to) (?:stay|remain|be left|be kept) (?:exactly )?"
         r"(?:alone|untouched|unchanged|unmodified|as (?:it|they))\b",
         re.IGNORECASE,
     ),
     late_pattern(
-        rf"{_FILES} (?:(?:must|should|may) not|mustn't|shouldn't|(?:is|are) not to) be "
+        rf"{FILES} (?:(?:must|should|may) not|mustn't|shouldn't|(?:is|are) not to) be "
         r"(?:touched|changed|edited|modified|altered)\b",
         re.IGNORECASE,
     ),
-    late_pattern(rf"\bnot (?:to |in |on )?{_THE}{_FILES} itself\b", re.IGNORECASE),
+    late_pattern(rf"\bnot (?:to |in |on )?{THE}{FILES} itself\b", re.IGNORECASE),
 )
-_NOT_JA = (
+NOT_JA = (
     r"(?:ない(?=で|こと|よう|まま|[。、！）」]|$)|ず(?=に|[、。]|$)|ません(?=よう|[。、]|$)"
     r"|ては(?=いけ|なら|だめ|ダメ|駄目))"
 )
 _BANS_JA = late_pattern(
-    rf"{_FILES} ?(?:だけ)?(?:には|は|を|に|も)(?:絶対に|一切|決して|まだ|、){{0,2}}"
-    rf"(?:(?:触|さわ)(?:ら|れ)?{_NOT_JA}|(?:いじら|変え|書き換え|手を(?:加え|つけ|付け|入れ)){_NOT_JA}"
-    rf"|(?:変更|編集|修正)(?:は)?(?:し{_NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
+    rf"{FILES} ?(?:だけ)?(?:には|は|を|に|も)(?:絶対に|一切|決して|まだ|、){{0,2}}"
+    rf"(?:(?:触|さわ)(?:ら|れ)?{NOT_JA}|(?:いじら|変え|書き換え|手を(?:加え|つけ|付け|入れ)){NOT_JA}"
+    rf"|(?:変更|編集|修正)(?:は)?(?:し{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
     r"|そのまま(?:に(?!コピー)|で|残|とし|(?=[。、]|$)))"
 )
-_OPEN = late_pattern(
+OPEN = late_pattern(
     r"\b(?:if|unless|why|until|otherwise|except)\b|\?$|場合|なら(?!な)|たら|れば|なぜ|か[。？?]?$|？$", re.IGNORECASE
 )
 """Matches what is no plain order, as it depends on something."""
@@ -58,14 +59,19 @@ _OPEN = late_pattern(
 
 def banned_files(request: str) -> list[str]:
     """Return the files, and the folders with their `/`, that a request forbids to change."""
+    return named_by(request, _BANS, _BANS_JA)
+
+
+def named_by(request: str, patterns: Sequence[re.Pattern[str]], pattern_ja: re.Pattern[str]) -> list[str]:
+    """Return the paths that match FILES of the patterns in plain orders, with STAND_IN for each path."""
     found: dict[str, None] = {}
     for said in sentences_in(ends_of(request)):
-        paths = [match["path"] for match in _PATH.finditer(said)]
-        if not paths or _OPEN.search(said):
+        paths = [match["path"] for match in PATH.finditer(said)]
+        if not paths or OPEN.search(said):
             continue
-        text = _PATH.sub(_F, said)
-        for pattern in _BANS if said.isascii() else (*_BANS, _BANS_JA):
+        text = PATH.sub(STAND_IN, said)
+        for pattern in patterns if said.isascii() else (*patterns, pattern_ja):
             for match in pattern.finditer(text):
-                first = text.count(_F, 0, match.start("files"))
-                found |= dict.fromkeys(paths[first : first + match["files"].count(_F)])
+                first = text.count(STAND_IN, 0, match.start("files"))
+                found |= dict.fromkeys(paths[first : first + match["files"].count(STAND_IN)])
     return list(found)

@@ -15,7 +15,7 @@ from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
-from localllm.agent.request_phrases import banned_files, forbids_change, forbids_commit, is_agreement
+from localllm.agent.request_phrases import banned_files, banned_runs, forbids_change, forbids_commit, is_agreement
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
@@ -38,7 +38,7 @@ from localllm.llm.client import UNANSWERED, LLMClient
 from localllm.llm.message_format import NO_ANSWER
 from localllm.llm.messages import AssistantMessage, Completion, Image, UserMessage
 from localllm.llm.providers.base import NO_MODEL
-from localllm.tools.call_judge import NO_BANS, Bans
+from localllm.tools.call_judge import Bans
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -258,8 +258,8 @@ class ReActAgent:
         # What was pasted may stand in several places.
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
         is_read_only = forbids_change(query)
-        bans = Bans(tuple(banned_files(query)), commits=forbids_commit(query))
-        if bans == NO_BANS != self.tool_system.bans and is_agreement(query):
+        bans = Bans(banned_files(query), forbids_commit(query), *banned_runs(query))
+        if not any(msgspec.structs.astuple(bans)) and is_agreement(query):
             bans = self.tool_system.bans
         beside = before + behind + piped
         self.tool_system.begin_turn(typed, beside=beside, is_read_only=is_read_only, bans=bans)

@@ -372,6 +372,21 @@ def forbids_commit(request: str) -> bool:
     return banned.forbids_commit(request, _orders_commit)
 
 
+_NOT_WORDS = ("not", "don't", "never", "without", "ない", "ず", "なし", "ません", "禁止", "不可", "ては")
+_RUN_WORDS = ("run", "execut", "start", "launch", "実行", "起動", "動か", "走ら", "ドライ")
+
+
+def banned_runs(request: str) -> tuple[list[str], list[str]]:
+    """Return the files that it orders not to run, and those to run only as a dry run."""
+    if not has_any(ends_of(request), _RUN_WORDS) or ("." not in request and "/" not in request):
+        return [], []
+    if not has_any(ends_of(request), (*_NOT_WORDS, "dry", "ドライ")):
+        return [], []
+    from localllm.agent import banned_actions as banned  # few requests forbid a run
+
+    return banned.banned_runs(request), banned.only_dry_runs(request)
+
+
 # Agreements to the request before.
 
 _AGREED = (

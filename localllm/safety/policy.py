@@ -20,7 +20,18 @@ DANGEROUS_COMMANDS = ("rm -rf", "format x:", "del /s", "sudo", "chmod 777")
 """Always dangerous, in addition to those of the settings."""
 
 Why = Literal[
-    "", "plan", "unreadable", "untrusted", "address", "instruction", "preview", "unwanted", "banned", "no_commit"
+    "",
+    "plan",
+    "unreadable",
+    "untrusted",
+    "address",
+    "instruction",
+    "preview",
+    "unwanted",
+    "banned",
+    "no_commit",
+    "no_run",
+    "dry_run",
 ]
 
 
@@ -36,7 +47,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     `why`: the reason if it is no rule: plan mode; a command that cannot be fully analysed; text from the web in the
     conversation; an address nobody has named; a file that assistants obey; the preview of the call; a change where the
-    user wants none, or of a file that is to be left as it is; a commit that is forbidden. `lasting`: whether an answer
+    user wants none, or of a file that is to be left as it is; what else is forbidden. `lasting`: whether an answer
     to it may be remembered. `guards`: a rule asks before the contents of the call's files are shown.
     """
 

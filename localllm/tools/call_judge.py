@@ -32,10 +32,13 @@ NO_FACTS = CommandFacts()
 
 
 class Bans(msgspec.Struct, frozen=True):
-    """What a request forbids: changes of `files`, and in folders, which end with `/`; commits."""
+    """What a request forbids: changes of `files`, and in folders, which end with `/`; commits; to run files, or to run
+    them other than as a dry run."""
 
     files: Sequence[str] = ()
     commits: bool = False
+    runs: Sequence[str] = ()
+    dry_runs: Sequence[str] = ()
 
 
 NO_BANS = Bans()
@@ -116,13 +119,29 @@ class CallJudge:
         bans = self.bans
         if bans.files and any(is_among(path, bans.files) for path in self.written(tool, arguments, root)):
             return "banned"
-        if not bans.commits:
-            return ""
-        if tool.name == COMMAND_TOOL:
-            from localllm.tools.banned_commands import commits  # few requests forbid a commit
+        if tool.name == COMMAND_TOOL and (bans.commits or bans.runs or bans.dry_runs):
+            from localllm.tools import banned_commands as banned  # few requests forbid anything
 
-            return "no_commit" if commits(line_of(arguments["command"])) else ""
-        return "no_commit" if tool.name == _COMMITTER else ""
+            line, folder = line_of(arguments["command"]), arguments["working_dir"] or "."
+            if bans.commits and banned.commits(line):
+                return "no_commit"
+            run = banned.files_run(line, folder, root) if bans.runs or bans.dry_runs else []
+            if any(is_among(path, bans.runs) for path in run):
+                return "no_run"
+            is_real = any(is_among(path, bans.dry_runs) for path in run) and not banned.may_be_dry(line)
+            return "dry_run" if is_real else ""
+        return "no_commit" if bans.commits and tool.name == _COMMITTER else ""
+
+    def forbid(self, bans: Bans) -> None:
+        """Take what the user forbids in this turn. A name means the file that is there; only where there is none, one
+        in any folder."""
+
+        def places(files: Sequence[str]) -> list[str]:
+            there = {one for one in files if "/" not in one and (self._context.root.path / one).is_file()}
+            return [f"./{one}" if one in there else one for one in files]
+
+        files, runs, dry = map(places, (bans.files, bans.runs, bans.dry_runs))
+        self.bans = msgspec.structs.replace(bans, files=files, runs=runs, dry_runs=dry)
 
     async def preview(self, context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
         """Preview the call. Where a rule asks before a file is read, what is wrong is said without its contents."""

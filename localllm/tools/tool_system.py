@@ -185,10 +185,7 @@ class ToolSystem:
             return
         self.hear(said, beside=beside)
         self._judge.is_read_only = is_read_only
-        # A name means the file that is there; only where there is none, one in any folder.
-        there = {one for one in bans.files if "/" not in one and (self._context.root.path / one).is_file()}
-        files = [f"./{one}" if one in there else one for one in bans.files]
-        self._judge.bans = msgspec.structs.replace(bans, files=tuple(files))
+        self._judge.forbid(bans)
         self._snapshots.begin_turn()
 
     @property

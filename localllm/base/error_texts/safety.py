@@ -57,6 +57,18 @@ SAFETY = {
         "",
         "Leave the changes uncommitted.",
     ),
+    "denied_no_run": ErrorText(
+        "E9035",
+        "{name} was not run: the user asked that this file not be run.",
+        "",
+        "Read it instead, or say in your answer what you would run.",
+    ),
+    "denied_dry_run": ErrorText(
+        "E9036",
+        "{name} was not run: the user asked for a dry run of this file only.",
+        "",
+        "Give it its option for that; if it has none, say so in your answer.",
+    ),
     "denied_address": ErrorText(
         "E9017",
         "{name} was not run: the user has neither typed nor allowed this address, and nobody is there to ask.",

@@ -1,14 +1,15 @@
-"""What the request forbids to do with commands: commits."""
+"""What the request forbids to do with commands: commits, and runs of files."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from localllm.agent.request_phrases import asks_for_commit, forbids_commit
+from localllm.agent.request_phrases import asks_for_commit, banned_runs, forbids_commit
 from localllm.config.schema import SafetySettings
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import line_of
-from localllm.tools.banned_commands import commits
+from localllm.tools.banned_commands import commits, files_run, may_be_dry
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import Answering, call, make_agent, make_tools, scripted
 from tests.support.each import each
@@ -147,3 +148,114 @@ def subjects(folder: Path) -> list[str]:
 
 def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@each(
+    ("request_", "files", "dry"),
+    [
+        ("Explain app.py. Do not run app.py.", ["app.py"], []),
+        ("Don't actually execute deploy.sh or `backup.sh`, just read them.", ["deploy.sh", "backup.sh"], []),
+        ("Explain what deploy.sh does without running it.", ["deploy.sh"], []),
+        ("Fix scripts/deploy.sh, but don't run it.", ["scripts/deploy.sh"], []),
+        ("deploy.sh must not be run. Explain it.", ["deploy.sh"], []),
+        ("app.py は実行しないで、読むだけで動作を説明して", ["app.py"], []),
+        ("app.pyは絶対に実行しないでください。動作を説明して", ["app.py"], []),
+        ("deploy.sh を実行せずに内容を説明して", ["deploy.sh"], []),
+        ("deploy.sh を直して。実行はしないで。", ["deploy.sh"], []),
+        ("server.py を直して。server.py は起動しないこと。", ["server.py"], []),
+        ("deploy.sh は動かさないで、説明だけして", ["deploy.sh"], []),
+        ("Run deploy.sh in dry-run only, nothing must be deployed", [], ["deploy.sh"]),
+        ("Run deploy.sh with --dry-run", [], ["deploy.sh"]),
+        ("deploy.sh をドライランだけで実行して", [], ["deploy.sh"]),
+        ("deploy.sh は dry-run のみで動かして", [], ["deploy.sh"]),
+    ],
+)
+def test_files_that_are_not_to_be_run(request_: str, files: list[str], dry: list[str]) -> None:
+    assert banned_runs(request_) == (files, dry)
+
+
+@each(
+    "request_",
+    [
+        "Run app.py and explain what it prints.",
+        "Why does app.py not run?",
+        "Don't run app.py as root.",
+        "Don't run app.py until it is fixed.",
+        "Don't run app.py yet. Fix it, then run it.",
+        "If you do not run app.py, nothing is written.",
+        "The server does not start app.py at boot, fix it.",
+        "Don't run the tests. Fix app.py.",
+        "Don't run deploy.sh's cleanup.",
+        "Fix a.py with the help of b.py. Don't run it.",
+        "Run deploy.sh with --dry-run first, then for real.",
+        "Add a --dry-run option to deploy.sh.",
+        "app.py を実行して結果を教えて",
+        "app.py が実行できない原因を調べて",
+        "app.py を実行しないとどうなる？",
+        "app.py を実行しない場合の動作を説明して",
+        "app.py がなぜ起動しないのか調べて",
+        "app.py は直してから実行して。まだ実行しないで。",
+        "テストは実行しないで、app.py を直して",
+        "app.py の main は実行しないで、import だけして",
+        "まず deploy.sh を dry-run で試して、問題なければ本番で実行して",
+        "deploy.sh に dry-run オプションを追加して",
+        "",
+    ],
+)
+def test_files_that_may_be_run(request_: str) -> None:
+    assert banned_runs(request_) == ([], [])
+
+
+@each(
+    ("command", "files"),
+    [
+        ("python3 -u app.py --port 1", ["app.py"]),
+        ("cd /tmp; timeout 5 bash -x scripts/deploy.sh", ["scripts/deploy.sh"]),
+        ("scripts/deploy.sh && ./app.py", ["scripts/deploy.sh", "app.py"]),
+        ("A=1 nohup ./app.py &", ["app.py"]),
+        ("sh -c '. deploy.sh'", ["deploy.sh"]),
+        ("uv run app.py", ["app.py"]),
+        ("python3 -m pkg.app", ["pkg/app.py"]),
+        ("cat app.py; wc -l scripts/deploy.sh", []),
+        ("bash -n deploy.sh; python3 -m py_compile app.py; node --check a.js", ["py_compile.py"]),
+        ("npx eslint src/a.js", []),
+        ("chmod +x deploy.sh && shellcheck deploy.sh", []),
+        ("python3 test_app.py", ["test_app.py"]),
+    ],
+)
+def test_files_that_a_command_runs(tmp_path: Path, command: str, files: list[str]) -> None:
+    assert list(dict.fromkeys(files_run(line_of(command), ".", ProjectRoot(tmp_path)))) == files
+
+
+async def test_a_file_that_must_not_be_run_is_not_run(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("open('out.txt', 'w')\n")
+    tools = make_tools(tmp_path, confirmer=HeadlessConfirmer(approve_all=True))
+    run = call("run_command", command="python3 app.py")
+    answer = "app.py would make an empty out.txt."
+    agent = make_agent(scripted(run, answer, run, "It made out.txt."), tmp_path, tools=tools)
+    result = await agent.execute_query("Explain what app.py does without running it.")
+    assert (result.status, (tmp_path / "out.txt").exists()) == ("done", False)
+    await agent.execute_query("Run app.py.")
+    assert (tmp_path / "out.txt").exists()
+
+
+async def test_only_a_dry_run_of_it_is_made(tmp_path: Path) -> None:
+    (tmp_path / "deploy.sh").write_text('echo x > "out$1.txt"\n')
+    tools = make_tools(tmp_path, confirmer=HeadlessConfirmer(approve_all=True))
+    real, dry = (call("run_command", command=f"bash deploy.sh{option}") for option in ("", " --dry-run"))
+    agent = make_agent(scripted(real, dry, "The dry run worked."), tmp_path, tools=tools)
+    await agent.execute_query("Run deploy.sh in dry-run only, nothing must be deployed.")
+    assert [one.name for one in tmp_path.glob("out*")] == ["out--dry-run.txt"]
+
+
+@each(
+    ("command", "is_dry"),
+    [
+        ("bash deploy.sh", False),
+        ("DRY_RUN=1 bash deploy.sh", True),
+        ("./deploy.sh -n", True),
+        ("bash deploy.sh --host web1", False),
+    ],
+)
+def test_commands_that_may_be_dry_runs(command: str, is_dry: bool) -> None:
+    assert may_be_dry(line_of(command)) == is_dry

@@ -74,6 +74,8 @@ def test_why_it_is_asked_and_how_dangerous_it_is(
         (Verdict("ask", why="unwanted"), "unattended", "edit_file", "denied_unwanted"),
         (Verdict("ask", why="banned"), "unattended", "edit_file", "denied_banned"),
         (Verdict("ask", why="no_commit"), "unattended", "git_commit", "denied_no_commit"),
+        (Verdict("ask", why="no_run"), "unattended", "run_command", "denied_no_run"),
+        (Verdict("ask", why="dry_run"), "unattended", "run_command", "denied_dry_run"),
         (Verdict("ask"), "unattended", "run_command", "denied_unattended_command"),
         (Verdict("ask"), "unattended", "edit_file", "denied_unattended"),
     ],
