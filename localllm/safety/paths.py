@@ -338,11 +338,14 @@ class ProjectRoot:
     def near(self, file_path: str) -> list[str]:
         """Return up to five existing paths with the same name as `file_path`, or else with a similar one."""
         import difflib
+        import unicodedata
+        from functools import partial
 
-        wanted = posixpath.basename(posixpath.normpath(file_path)).casefold()
+        fold = partial(unicodedata.normalize, "NFKC")
+        wanted = fold(posixpath.basename(posixpath.normpath(file_path))).casefold()
         by_name: dict[str, list[str]] = {}
         for entry in islice(walk(self.path, exclude=()), _NEIGHBOURS):
-            by_name.setdefault(posixpath.basename(entry.path).casefold(), []).append(entry.path)
+            by_name.setdefault(fold(posixpath.basename(entry.path)).casefold(), []).append(entry.path)
         names = [wanted] if wanted in by_name else difflib.get_close_matches(wanted, by_name, n=5, cutoff=0.7)
         return [shown(path) for name in names for path in by_name[name]][:5]
 

@@ -168,6 +168,8 @@ def test_a_missing_file_names_those_that_may_be_meant(root: ProjectRoot) -> None
     put(root.path / "src" / "other.md")
     assert root.near("settings.py") == ["src/settings.py"]
     assert root.near("src/setting.py") == ["src/settings.py"]
+    (root.path / "カ\u3099イト\u3099 フ\u3099ック.md").touch()  # as a Mac decomposes it
+    assert root.near("ガイドブック.md") == ["カ\u3099イト\u3099 フ\u3099ック.md"]
     with pytest.raises(ToolExecutionError, match=r"Did you mean: src/settings\.py") as caught:
         root.read_bytes("app/Settings.py", 1)
     assert caught.value.key == "file_missing"
