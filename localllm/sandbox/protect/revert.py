@@ -98,7 +98,7 @@ class ProtectedFiles:
         self._is_unfinished = False
         self._failed: Exception | None = None
         self._spared = frozenset[str]()
-        self._in_packages: dict[str, int] = {}
+        self._in_packages: dict[str, int] | None = None
         self._pinned_first: set[str] | None = None
         self._put = PutBack(root, quarantine)
 
@@ -111,11 +111,14 @@ class ProtectedFiles:
                 found = self._walk.look(self._known.before, reach=reach)
                 self._see_links(reach, others)
                 if reach.is_complete:
-                    if not (self._running or others or self._records.is_of_others()):
-                        self._in_packages = folders_in_packages(self._root, found)
+                    self._note_packages(found, others)
                     self._walk.look(self._known.before)  # the kernel watches by now
                     self._data.look(reach, self._known.before)
                     return
+
+    def _note_packages(self, found: Iterable[str], others: Collection[OthersRecord]) -> None:
+        if not (self._running or others or self._records.is_of_others()):
+            self._in_packages = folders_in_packages(self._root, found)
 
     def recover(self) -> tuple[str, ...]:
         """Undo the changes of commands whose program was killed, or after which not all could be scanned; return the
@@ -177,9 +180,11 @@ class ProtectedFiles:
 
     def _look_before(self, last: CommandRecord) -> CommandRecord:
         """Scan the project before a command. `last`: the state before the previous one."""
+        others = list(self._records.of_others())  # their commands may end during the scan, or begin
+        if self._in_packages is None:  # this command did not wait until all was scanned ahead
+            self._note_packages(self._walk.look(last.before, reach=Reach(_TIME_BEFORE, skipped=True)), others)
         begun = time.time_ns() - self._coarse
         reach, tops = Reach(_TIME_BEFORE), list[str]()
-        others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
         self._see_links(reach, others)
         self._is_overlooked = self._is_cut_short = self._replaced.is_cut = False
@@ -211,7 +216,7 @@ class ProtectedFiles:
             linkless=referenced.linkless,
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
-            last=self._in_packages | reach.last,
+            last=(self._in_packages or {}) | reach.last,
             is_complete=reach.is_complete,
         )
 

@@ -66,6 +66,17 @@ def test_of_a_package_what_was_there_stays_whatever_is_put_beside_it(root: Path,
     assert f"{packages}/one/sub/.vscode/tasks.json" in files.end()
 
 
+def test_of_a_package_what_was_there_stays_also_after_the_first_command(root: Path) -> None:
+    put(root / "node_modules/one/sub/.vscode/tasks.json", "old")
+    time.sleep(0.1)
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.begin()  # without a look ahead: that may take longer
+    put(root / "node_modules/one/index.js")
+    put(root / "node_modules/one/sub/index.js")
+    assert files.end() == ()
+    assert (root / "node_modules/one/sub/.vscode/tasks.json").read_text() == "old"
+
+
 def test_what_is_moved_into_a_package_with_the_folder_around_it_is_new(root: Path) -> None:
     packages = root / "node_modules"
     for package in ("one", "two"):
