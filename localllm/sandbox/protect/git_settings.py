@@ -90,8 +90,8 @@ def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str
     another order of the other settings: of several values git uses the last one, or goes through them.
 
     A new repository or clone (`before` is empty), a name and address for commits, and what a branch follows that
-    followed nothing are harmless; a new push target is not. `may_lead`: whether a setting may name a folder on this
-    machine.
+    followed nothing are harmless; a new push target is not. Nor is it that a branch follows nothing any more, where it
+    could begin to follow another remote later. `may_lead`: whether a setting may name a folder on this machine.
     """
     try:
         old, new = _settings(before), _settings(after)
@@ -107,7 +107,10 @@ def is_harmless_change(before: bytes, after: bytes, may_lead: Callable[[str, str
         and all(
             _is_plain(key, value)
             and ((key, value, below) in old or key not in _FOLLOWING or below not in following)
-            and ((key, value, below) in old or key != "branch.remote" or value in followed)
+            and (
+                key != "branch.remote"
+                or (followed - {"."} <= {value} if (key, value, below) in old else value in followed)
+            )
             and (key not in _LEADING or may_lead(key, value))
             for key, value, below in set(old) ^ set(new)
         )

@@ -191,6 +191,34 @@ def test_a_branch_follows_another_remote_only_in_a_new_repository() -> None:
     assert is_harmless_change(b"", other, anywhere)
 
 
+BOTH = TWO + b'[branch "contrib"]\n\tremote = public\n[branch "part"]\n\tremote = .\n'
+
+
+@each(
+    ("gone", "by", "harmless"),
+    [
+        ('[branch "main"]\n\tremote = origin\n', "", False),
+        ('[branch "main"]', '[branch "old"]', False),
+        ('[branch "contrib"]\n\tremote = public\n', "", False),
+        ('[branch "part"]\n\tremote = .\n', "", False),
+        ('[branch "part"]\n\tremote = .\n', '[branch "new"]\n\tremote = public\n[branch "part"]\n\tremote = .\n', True),
+        ('[branch "main"]\n', '[branch "main"]\n\trebase = true\n', True),
+    ],
+)
+def test_a_branch_goes_on_following_where_it_could_follow_another_remote_later(
+    gone: str, by: str, harmless: bool
+) -> None:
+    assert gone in BOTH.decode()
+    assert is_harmless_change(BOTH, BOTH.replace(gone.encode(), by.encode()), anywhere) == harmless
+
+
+def test_a_branch_may_be_deleted_where_there_is_nothing_else_to_follow() -> None:
+    one = PLAIN + b'[branch "main"]\n\tremote = origin\n[branch "done"]\n\tremote = origin\n'
+    assert is_harmless_change(one, one.replace(b'[branch "done"]\n\tremote = origin\n', b""), anywhere)
+    assert is_harmless_change(one, PLAIN, anywhere)
+    assert not is_harmless_change(PLAIN + b'[branch "main"]\n\tremote = .\n', PLAIN, anywhere)
+
+
 def test_settings_full_of_remarks_are_not_harmless() -> None:
     assert not is_harmless_change(PLAIN, PLAIN + b"#" * 70_000 + b"\n", anywhere)
 
