@@ -451,9 +451,14 @@ _COMMAND_WANTED = (
 
 
 def asks_about_content(request: str) -> bool:
-    """Return whether it asks what stands in a text: for a summary, an explanation, a review."""
+    """Return whether it asks what stands in a text: for a summary, an explanation, a review, a line or a number of a
+    file."""
     text = ends_of(request)
-    return "```" not in text and bool(re.search(_CONTENT, text))
+    if "```" in text or re.search(_CONTENT, text):
+        return "```" not in text
+    from localllm.agent.file_questions import is_about_file  # most requests name no file, or ask for an explanation
+
+    return any(map(is_about_file, sentences_in(text)))
 
 
 def asks_for_words(request: str) -> bool:

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from localllm.agent.react_agent import ReActAgent
+from localllm.agent.request_phrases import asks_about_content
 from localllm.base.events import RunFinished
 from localllm.config.schema import SafetySettings
 from localllm.llm.messages import UserMessage
 from tests.support.agents import call, make_agent, make_tools, scripted
+from tests.support.each import each
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +38,62 @@ async def test_the_model_is_sent_back_to_read_it(project: Path, request_: str) -
     agent = make_agent(scripted(ANSWER, READ, "It adds two numbers."), project)
     assert (await agent.execute_query(request_)).answer == "It adds two numbers."
     assert remarks(agent) == ["[You have not read src/app.py. Read it, then answer.]"]
+
+
+@each(
+    "request_",
+    [
+        "deploy.sh の 3 行目は何?",
+        "deploy.sh の3行目には何と書いてありますか？",
+        "uriage.csv は何行?",
+        "uriage.csv には何件ありますか？",
+        "members.php に SQL インジェクションはある?",
+        "src/app.py では例外を使っていますか？",
+        "pom.xml の Java の版は何?",
+        "How many lines are in uriage.csv?",
+        "Which Java version does pom.xml ask for?",
+        "Is there an SQL injection in members.php?",
+        "Does src/app.py close the file?",
+    ],
+)
+def test_questions_about_the_content_of_a_file(request_: str) -> None:
+    assert asks_about_content(request_)
+
+
+@each(
+    "request_",
+    [
+        "README.md はありますか？",
+        "README.md はどこにある?",
+        "package.json とは何ですか？",
+        "app.py という名前で問題ない?",
+        "app.py はもう直した?",
+        "config.yml には何を書けばいい?",
+        "README.md にライセンスを書く必要はある?",
+        "setup.py と pyproject.toml の違いはある?",
+        "app.py を実行して",
+        "a.csv を読むのに必要なモジュールはある?",
+        "app.py のテストは通った?",
+        "Did you change app.py?",
+        "Is setup.py still needed?",
+        "Is app.py a good name?",
+        "Should I commit poetry.lock?",
+        "Can you run app.py?",
+        "Does pip read setup.py?",
+        "Does Makefile syntax allow tabs?",
+        "Which is better, setup.py or pyproject.toml?",
+        "Where should I put config.yml?",
+        "Are you done with app.py?",
+        "Do I need an __init__.py?",
+    ],
+)
+def test_other_questions_that_name_a_file(request_: str) -> None:
+    assert not asks_about_content(request_)
+
+
+async def test_a_line_of_it_is_not_told_unread(project: Path) -> None:
+    agent = make_agent(scripted("return a です。", READ, "return a + b です。"), project)
+    assert (await agent.execute_query("src/app.py の 2 行目は何?")).answer == "return a + b です。"
 
 
 async def test_it_is_said_once_and_the_user_is_told(project: Path) -> None:
