@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from localllm.agent.banned_files import FILES, NOT_JA, PATH, THE, named_by
+from localllm.agent.banned_files import FILES, NOT_JA, OF_PROGRAM_JA, PATH, THE, named_by
 from localllm.agent.phrase_search import ends_of, sentences_in
 from localllm.base.lazy_patterns import late_pattern
 
@@ -49,6 +49,7 @@ _NO_COMMIT_JA = late_pattern(
     re.IGNORECASE,
 )
 _OPEN = late_pattern(
+    rf"{OF_PROGRAM_JA}|"
     r"\b(?:if|why|when|whether|until (?!i\b|we\b)|before (?!i\b|we\b)|unless (?!i\b))\b|\?$|場合|なら(?!な)|たら|れば"
     r"|なぜ|(?<!言う)(?<!指示する)(?<!確認する)(?<!いいと言う)まで|か[。？?]?$|？$",
     re.IGNORECASE,

@@ -51,8 +51,12 @@ _BANS_JA = late_pattern(
     rf"|(?:変更|編集|修正)(?:は)?(?:し{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
     r"|そのまま(?:に(?!コピー)|で|残|とし|(?=[。、]|$)))"
 )
+OF_PROGRAM_JA = r"ように(?:直|変|修正|改|設定)|(?:ない|ず)[^」]{0,6}」と|ずに(?:終わ|済)"
+"""Matches what is said of a program that is to be changed, or to be written down, and not to the assistant."""
 OPEN = late_pattern(
-    r"\b(?:if|unless|why|until|otherwise|except)\b|\?$|場合|なら(?!な)|たら|れば|なぜ|か[。？?]?$|？$", re.IGNORECASE
+    rf"{OF_PROGRAM_JA}|"
+    r"\b(?:if|unless|why|until|otherwise|except)\b|\?$|場合|なら(?!な)|たら|れば|なぜ|か[。？?]?$|？$",
+    re.IGNORECASE,
 )
 """Matches what is no plain order, as it depends on something."""
 

@@ -78,6 +78,9 @@ def test_a_ban_on_commits(request_: str) -> None:
         "コミットされていない変更を見せて",
         "a.py を直して。b.py はコミットしないで。",
         "秘密のファイルをコミットしないようにして",
+        "オフセットは自動コミットしないように変えて",
+        "トランザクションをコミットせずに終わるバグを直して",
+        "README.md に「生成物はコミットしないこと」と書いて",
         "",
     ],
 )
@@ -199,6 +202,9 @@ def test_files_that_are_not_to_be_run(request_: str, files: list[str], dry: list
         "app.py の main は実行しないで、import だけして",
         "まず deploy.sh を dry-run で試して、問題なければ本番で実行して",
         "deploy.sh に dry-run オプションを追加して",
+        "app.py が server.py を起動しないように直して",
+        "README.md に「deploy.sh は実行しないこと」と書いて",
+        "Docker で app.py を実行せずに終わるので直して",
         "",
     ],
 )

@@ -70,6 +70,8 @@ def test_files_to_be_left_as_they_are(request_: str, files: list[str]) -> None:
         "a.py は変更できますか？",
         "a.py が変更されない問題を直して",
         "a.py を変更しない方法を教えて",
+        "README.md に「deploy.sh は触らないこと」と書いて",
+        "b.py が a.csv を変更しないように直して",
         "Don't change anything.",
         "",
     ],
