@@ -39,6 +39,8 @@ _REPLACEMENT = late_pattern(
 _DIFF = late_pattern(r"^(?:<{5,9} ?SEARCH\b|\*\*\* Begin Patch\b|--- \S.*\n\+\+\+ \S|@@ -\d)", re.MULTILINE)
 _WRITES = late_pattern(r"(?i)\b(?:writ(?:e|ing)|creat(?:e|ing)|sav(?:e|ing)|new file)\b|作成し|作り|書き|保存し|新規")
 """Matches a line before the content of a file, but not one before a command that runs it."""
+_LONGEST_LINE = 500
+"""Characters before a block that are searched for names."""
 _FEWEST_LINES = 5
 """Minimum lines of code under a file's name that count as its content."""
 
@@ -87,7 +89,7 @@ def _calls(commands: str, path: str) -> bool:
 
 def _names_before(before: str) -> list[str]:
     """Return the files that the line before a block names."""
-    return _NAMED.findall(before.rstrip().rpartition("\n")[2])
+    return _NAMED.findall(before.rstrip().rpartition("\n")[2][-_LONGEST_LINE:])
 
 
 def split_blocks(text: str) -> tuple[list[Block], str] | None:

@@ -25,7 +25,7 @@ from localllm.agent.command_kinds import (
     tool_failed,
 )
 from localllm.agent.selected_tests import failed_tests
-from localllm.agent.test_output import found_no_tests
+from localllm.agent.test_output import LOOKED_AT, found_no_tests
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
@@ -373,7 +373,7 @@ def _code_of(payload: dict[str, Any], kind: CommandKind) -> int:
     return int(codes[-1] if codes else payload["return_code"])
 
 
-_SQL = late_pattern(r"(?:^|[;&|(]|\n)\s*(?:\S{1,200}/)?(?:sqlite3|duckdb|psql|mysql|mariadb)(?=\s)")
+_SQL = late_pattern(r"(?:^|[;&|(\n])[ \t]*+(?:[^\s;&|(]{1,200}/)?(?:sqlite3|duckdb|psql|mysql|mariadb)(?=\s)")
 _SQL_ERROR = late_pattern(
     r"^(?:(?:Parse|Runtime) error(?: near line \d+)?: |Error: (?:near|in) |(?:psql:[^\n]{1,200}: )?ERROR:  "
     r"|ERROR \d{3,5} \(\w{5}\))[^\n]{0,200}",
@@ -382,12 +382,11 @@ _SQL_ERROR = late_pattern(
 _SQL_QUERY = late_pattern(
     r"[\"']\s*(?:select|explain|show|describe|pragma)\b|\.(?:schema|tables|dump)\b", re.IGNORECASE
 )
-_LOOKED_AT = 8_000  # characters at the end of an output
 
 
 def _sql_error(command: str, output: str) -> str:
     """Return what a database's client says of a failed statement, whatever the exit code; "" if it says nothing."""
-    found = _SQL_ERROR.search(output[-_LOOKED_AT:]) if _SQL.search(command) else None
+    found = _SQL_ERROR.search(output[-LOOKED_AT:]) if _SQL.search(command) else None
     return found[0] if found else ""
 
 

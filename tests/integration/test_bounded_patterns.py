@@ -13,6 +13,18 @@ PACKAGE = Path(localllm.__file__).parent
 LONG = 400_000
 
 TRIES = {
+    "commands of databases": """
+        from localllm.agent.run_facts import _only_queries, _sql_error
+        for unit in ("\\n", "\\n ", ";", ";/", "("):
+            assert not _only_queries(unit * (400_000 // len(unit)))
+            assert not _sql_error(unit * (400_000 // len(unit)), "Error: near a")
+        assert _only_queries("cd db;\\n  /usr/bin/sqlite3 a.db 'select 1'")
+    """,
+    "the line before a block": """
+        from localllm.agent.answer_calls import Block
+        for unit in ("@", "-", "a-", "a/"):
+            assert Block("x" + unit * 200_000, "bash", "ls").is_shell
+    """,
     "names in source": """
         from localllm.project import file_facts
         assert file_facts._quotes('"\\\\' * 200_000, "Python") == (0, 0)
