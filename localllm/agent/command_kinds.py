@@ -53,6 +53,8 @@ _TEST_FILE = late_pattern(
     r"|run[_-]?tests?"
 )
 _SYNTAX_CHECKS = {"ruby": ("-c", "-wc"), "perl": ("-c", "-wc"), "php": ("-l",), "lua": ("-p",), "luac": ("-p",)}
+_PARSERS = frozenset({"py_compile", "node", "ruby", "php", "perl", "bash", "sh", "zsh", "lua"})
+"""Programs that check the syntax of a script, which they run without that option."""
 _PYTHON = late_pattern(r"python[\d.]{0,9}|py")
 _TEST_MODULES = frozenset({"pytest", "unittest", "doctest", "nose2", "tox", "nox", "behave"})
 _BUILD_MODULES = frozenset({"py_compile", "compileall", "build", "mypy", "pyright"})
@@ -142,8 +144,25 @@ def shows_built(passed: str, failed: str) -> bool:
     builds, others = set(_builds(passed)), set(_builds(failed))
     if builds & (others | {(name, "") for name, _goal in others}):
         return True
+    compiled = {_bare(file).rpartition(".")[0] for name, file in builds if name in _COMPILERS.split()} - {""}
+    if others and all(name == "make" and _bare(goal).removesuffix(".o") in compiled for name, goal in others):
+        return True
     known = {*_RUNNERS.split()} - {name for name, _goal in others}
     return any(name in known and (not goal or _BUILD_GOALS.fullmatch(goal)) for name, goal in builds)
+
+
+def shows_parsed(passed: str, failed: str) -> bool:
+    """Return whether a program that succeeded shows that a failed check of syntax would pass now: it ran the file."""
+    if _HIDES_CODE.search(_QUOTED.sub("", passed)):
+        return False
+    files = {_bare(goal) for name, goal in _builds(failed) if name in _PARSERS and goal}
+    names = "|".join(re.escape(name) for file in files for name in (file, file.rpartition(".")[0]))
+    programs = [_bare(part.split()[0]) for part in _parts(passed) if _kind(part) == "program"]
+    return (
+        len(files) == 1
+        and any(_PYTHON.fullmatch(name) or name in _PARSERS | files for name in programs)
+        and bool(re.search(rf"(?<![\w-])(?:{names})(?![\w-])", passed))
+    )
 
 
 def _builds(command: str) -> Iterator[tuple[str, str]]:

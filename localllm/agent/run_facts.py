@@ -22,6 +22,7 @@ from localllm.agent.command_kinds import (
     program_failed,
     ran_after_changing,
     shows_built,
+    shows_parsed,
     tool_failed,
 )
 from localllm.agent.selected_tests import failed_tests
@@ -277,6 +278,8 @@ class RunFacts:
         elif outcome(command, return_code, output) is None:
             return  # there is no such program, which `|| true` hides
         elif not code or ran_after_changing(command, code, succeeded=return_code == 0):
+            if return_code == 0 and (failed := self.failed_test) and shows_parsed(command, failed.command):
+                self.tests.append(TestRun(failed.command, failed.kind, passed=True, at=self.calls))
             self._checked_at = self.calls if return_code not in NOT_FOUND else self._checked_at
 
     @property

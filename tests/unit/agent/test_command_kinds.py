@@ -12,6 +12,7 @@ from localllm.agent.command_kinds import (
     outcome,
     ran_after_changing,
     shows_built,
+    shows_parsed,
     tool_failed,
 )
 from tests.support.each import each
@@ -498,7 +499,31 @@ def test_whether_a_tool_that_is_none_of_the_project_has_failed(command: str, cod
         ("python -m mypy x", "python -m py_compile a.py", False),
         ("python3 -m mypy .", "python -m mypy .", True),
         ("./gradlew build", "./gradlew build --info", True),
+        ("gcc -o m m.c && ./m", "make m", True),
+        ("gcc -c m.c", "make m.o", True),
+        ("gcc -o n n.c", "make m", False),
+        ("gcc -o m m.c", "make", False),
     ],
 )
 def test_which_build_shows_that_another_would_pass(passed: str, failed: str, shows: bool) -> None:
     assert shows_built(passed, failed) is shows
+
+
+@each(
+    ("passed", "failed", "shows"),
+    [
+        ("bash s.sh", "bash -n s.sh", True),
+        ("./s.sh", "bash -n s.sh", True),
+        ("python3 bad.py", "python3 -m py_compile bad.py", True),
+        ('python3 -c "import bad; print(1)"', "python3 -m py_compile bad.py", True),
+        ("node src/a.js", "node --check src/a.js", True),
+        ("bash other.sh", "bash -n s.sh", False),
+        ("bash s.sh || true", "bash -n s.sh", False),
+        ("cat s.sh", "bash -n s.sh", False),
+        ("echo s.sh", "bash -n s.sh", False),
+        ("python3 a.py", "python3 -m mypy a.py", False),
+        ("./m", "gcc -o m m.c", False),
+    ],
+)
+def test_what_shows_that_a_script_can_be_parsed(passed: str, failed: str, shows: bool) -> None:
+    assert shows_parsed(passed, failed) is shows

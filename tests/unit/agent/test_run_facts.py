@@ -368,3 +368,9 @@ class TestTests:
         facts = noted(begun, command("", None, id=4), command("", 1, output="1 failed", id=4))
         assert [(run.command, run.passed, run.at) for run in facts.tests] == [("pytest", False, 3)]
         assert noted(begun, command("", 0, id=5)).tests == []
+
+    def test_a_script_that_ran_after_its_syntax_was_mended(self) -> None:
+        failed = command("bash -n s.sh", 2, "s.sh: line 3: syntax error: unexpected end of file")
+        assert noted(failed, edited("s.sh"), command("bash s.sh", 0)).failed_test is None
+        assert noted(failed, edited("s.sh"), command("bash s.sh", 1)).failed_test is not None
+        assert noted(failed, edited("s.sh"), command("bash other.sh", 0)).failed_test is not None
