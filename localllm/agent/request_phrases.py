@@ -64,6 +64,8 @@ _WANTED = (
     r"|\b(?:i|we) (?:want|need) (?:an?|the) .{0,60}"
     r"(?:\b(?:script|program|tool|file|tests?|module|class|function)\b|\w\.\w)"
 )
+_IS_IT = r"(?i)[.!;]\s{1,3}(?:so |but |and )?(?:is|are|does|do|has|have|did) (?:it|they)\b[^?\n]{0,60}\?\s{0,3}$"
+"""Matches the question whether what should be so is so: a.py must not import b.py. Does it?"""
 _ABOUT = (
     r"(?i)^(?:(?:please|now|and|ok(?:ay)?|can you|could you|would you|hi|hello)[,:]?\s+)*(?:how|what|why|where|when"
     r"|which|who|is|are|does|do(?! (?:it|that|this)\b)|did|was|were|has|have|should (?:i|we)|explain|describe|show"
@@ -131,6 +133,7 @@ def _orders_change(request: str) -> bool:
     has_verb, has_wish = has_any(request, _CHANGE_BEGINS), has_any(request, ("should", "need", "want", "must"))
     if has_any(request, _ORDER_BEGINS) and any(re.match(_ORDERED, one) for one in sentences_in(request)):
         return True
+    has_wish = has_wish and not re.search(_IS_IT, request)
     for sentence in sentences_in(request) if has_verb or has_wish else ():
         if has_verb and (re.match(_ASKED, sentence) or re.search(_ASKED_LAST, sentence)):
             return True

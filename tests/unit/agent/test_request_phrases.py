@@ -181,6 +181,8 @@ def test_a_change_may_be_ordered_in_many_words(request_: str) -> None:
         "もう少し短くして",
         "この文を英語にしてください",
         "確認させてください",
+        "calc.py must be importable without side effects. Is it?",
+        "a.py must not import b.py. Does it?",
     ],
 )
 def test_what_sounds_alike_orders_no_change(request_: str) -> None:
