@@ -158,6 +158,13 @@ _NOT_RUN = (
     r"|are) run\b|\bnothing was run\b|untested|unverified|(?:実行|検証|確認|テスト)(?:は|を)?(?:して(?:い)?ません"
     r"|していない|できません|しませんでした|行っていません|未実施)|未実行|未検証|未確認|未テスト"
 )
+_NO_TESTS = (
+    r"(?i)\b(?:there (?:are|were)|there is|has|have|finds|found|contains?|ran) (?:currently )?"
+    r"(?:no|0|zero) (?:unit )?tests?\b"
+    r"|\b(?:no|zero|0) tests (?:exist|were found|ran|found)\b|\btests? (?:is|are|was|were)(?: all)? skipped\b"
+    r"|テスト(?:は|が|も)[^。\n]{0,12}(?:ありません|ない|なく|存在し(?:ない|ません)|見つかりません)"
+    r"|テスト(?:は|が)[^。\n]{0,12}スキップ"
+)
 _QUESTION = (
     r"(?i)\?\W*$|？\W*$|(?:ますか|ですか|でしょうか|ませんか|ましょうか)[。\s]*$|\blet me know (?:if|which|what|how"
     r"|whether|when)\b|\b(?:waiting|wait) for your\b|\bplease (?:confirm|clarify|specify|choose|decide|advise)\b"
@@ -196,7 +203,7 @@ _UNCOMMITTED = (
 )
 _RAISES = (
     r"(?i)\b(?:raises?|raised|throws?|thrown|panics?|crashes|exits? with|rejects?|rejected|refuses|aborts?)\b"
-    r"|(?:例外|エラー|Error)[ 」`]*(?:を|が)(?:発生|送出|投げ|出)|エラーにな|落ちます|異常終了"
+    r"|(?:例外|エラー|Error)[ 」`]*(?:を|が)(?:発生|送出|投げ|出)|エラーにな|落ちます|異常終了|終了コード ?[1-9]"
 )
 _TEST_CHANGED = (
     r"(?i)\bassert\w*|\bexpectations?\b|\btest\w*`?[^.\n]{0,40} (?:now )?expect(?:s|ed)\b"
@@ -343,14 +350,15 @@ def says_test_was_changed(answer: str, names: Collection[str]) -> bool:
 
 _RAN_BY_ME = (
     r"(?i)(?:\bi(?:'ve| have)? (?:(?:now|also|just|then|successfully|already) ){0,2}"
-    r"(?:ran|run|executed|launched|started)\b(?! (?:into|out|a (?:quick |full )?search|by|from)\b)"
+    r"(?:ran|run|executed|launched|started)\b"
+    r"(?! (?:into|out|(?:an? )?(?:quick |full )?search|by|from|(?:an? |the )?`?(?:grep|rg|ripgrep))\b)"
     r"|^(?:ran|executed|launched) (?:it|the|`))"
 )
 _RAN_JA = (
     r"(?:実行|起動)(?:は)?(?:し(?:ました|てみました|ております)|いたしました|済み)|(?:走らせ|動かし)(?:てみ)?ました"
 )
 _NO_PROGRAM = (
-    r"(?i)検索|分析|解析|調査|レビュー|要約|翻訳|比較|ません|ない|\?$|？$"
+    r"(?i)検索|分析|解析|調査|レビュー|要約|翻訳|比較|ません|ない|\?$|？$|ログ|記録|によ(?:ると|れば)|(?<![.\d:])\d{1,2}:[0-5]\d\b"
     r"|\b(?:if|when|should|would|could|not|never)\b|n't\b"
 )
 _WORKS = (
@@ -378,6 +386,11 @@ def claims_works(answer: str) -> bool:
 def admits_not_run(answer: str) -> bool:
     """Return whether it says that the change was not tested."""
     return bool(re.search(_NOT_RUN, ends_of(answer)))
+
+
+def admits_no_tests(answer: str) -> bool:
+    """Return whether it says that there is no test, or that those there are were skipped."""
+    return bool(re.search(_NO_TESTS, ends_of(answer)))
 
 
 def asks_about_file(answer: str, request: str, changed: Collection[str]) -> str:

@@ -65,7 +65,8 @@ _NOW = late_pattern(
     r"(?:^|[.,;:] |\b(?:and|while|the|both) )"
     + _QUOTED
     + _LIST
-    + r" now (?:also |both |all )?(?:(?:quote|use|import|include|mention|document|declare|define|list)s?|contains?)\b",
+    + r" now (?:also |both |all )?(?:(?:quote|use|import|include|mention|document|declare|define|list)s?|contains?)\b"
+    r"(?![^\n]{0,120}\b(?:through|via|thanks to|indirectly)\b)",
     re.ASCII | re.IGNORECASE,
 )
 """Says what stands in a file, not what a program does, which may be due to another file."""

@@ -130,7 +130,8 @@ class TestRunChecks:
         facts, passed, request = self._facts, phrases.says_tests_pass(text), state.goal
         command = facts.known_test.strip()  # not that of a build
         reason = _no_result(facts, _listed(self._unchecked), is_claimed=passed) or reason
-        is_known = phrases.admits_not_run(text) and not passed
+        is_admitted = phrases.admits_not_run(text) or (facts.empty_test and phrases.admits_no_tests(text))
+        is_known = is_admitted and not passed
         by_asking = not facts.was_refused and (bool(facts.tests) or passed or requested_checks.asks_for_check(request))
         if (
             is_wanted

@@ -93,6 +93,7 @@ from tests.support.each import each
         ("app.py now prints 5.", {}),
         ("With that, app.py would now use it.", {}),
         ("If you set x, app.py now uses it.", {}),
+        ("`a.py` now uses the value from conf.json through `f`.", {}),
         ("app.py は 5 を表示するようになりました。", {}),
         ("app.py は lib.py を使うので、lib.py を修正しました。", {"lib.py": "changed"}),
         ("It is applied to shop.db at the start; it can be applied to b.db.", {}),

@@ -398,6 +398,20 @@ async def test_a_test_command_that_found_no_tests(project: Path, request_: str, 
     )
 
 
+@pytest.mark.parametrize(
+    "answer",
+    ["x is 2. There are no tests in src, so none ran.", "x を 2 にしました。テストは 1 件もありません。"],
+)
+async def test_nothing_is_asked_of_an_answer_that_says_that_there_are_no_tests(project: Path, answer: str) -> None:
+    (project / "src").mkdir()
+    agent = agent_for(project, STEPS["edit"], EMPTY, answer, "no more")
+    result = await agent.execute_query("Set x to 2 and run the tests.")
+    assert (remarks(agent), [*map(str, result.unverified)]) == (
+        [],
+        ["python3 -B -m unittest discover -s src ran no tests"],
+    )
+
+
 async def test_a_test_command_that_skipped_each_test(project: Path) -> None:
     put(
         project / "test_a.py",
