@@ -16,7 +16,14 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
-from localllm.sandbox.protect.command_records import PATIENCE, CommandRecord, CommandRecords, Lifetime, OthersRecord
+from localllm.sandbox.protect.command_records import (
+    PATIENCE,
+    CommandRecord,
+    CommandRecords,
+    Lifetime,
+    OthersRecord,
+    changed_at,
+)
 from localllm.sandbox.protect.ending_checks import EndingChecks
 from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
@@ -98,7 +105,8 @@ class ProtectedFiles:
         self._is_unfinished = False
         self._failed: Exception | None = None
         self._spared = frozenset[str]()
-        self._in_packages: dict[str, int] | None = None
+        self._in_packages: dict[str, int] = {}
+        self._packages: dict[str, int] = {}
         self._pinned_first: set[str] | None = None
         self._put = PutBack(root, quarantine)
 
@@ -111,14 +119,15 @@ class ProtectedFiles:
                 found = self._walk.look(self._known.before, reach=reach)
                 self._see_links(reach, others)
                 if reach.is_complete:
-                    self._note_packages(found, others)
+                    self._note_packages(found, reach, others)
                     self._walk.look(self._known.before)  # the kernel watches by now
                     self._data.look(reach, self._known.before)
                     return
 
-    def _note_packages(self, found: Iterable[str], others: Collection[OthersRecord]) -> None:
+    def _note_packages(self, found: Iterable[str], reach: Reach, others: Collection[OthersRecord]) -> None:
         if not (self._running or others or self._records.is_of_others()):
             self._in_packages = folders_in_packages(self._root, found)
+            self._packages = {folder: changed_at(self._root / folder) for folder in reach.last}
 
     def recover(self) -> tuple[str, ...]:
         """Undo the changes of commands whose program was killed, or after which not all could be scanned; return the
@@ -180,12 +189,14 @@ class ProtectedFiles:
 
     def _look_before(self, last: CommandRecord) -> CommandRecord:
         """Scan the project before a command. `last`: the state before the previous one."""
-        others = list(self._records.of_others())  # their commands may end during the scan, or begin
-        if self._in_packages is None:  # this command did not wait until all was scanned ahead
-            self._note_packages(self._walk.look(last.before, reach=Reach(_TIME_BEFORE, skipped=True)), others)
         begun = time.time_ns() - self._coarse
         reach, tops = Reach(_TIME_BEFORE), list[str]()
+        others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
+        if not others and any(self._packages.get(folder) != changed_at(self._root / folder) for folder in reach.last):
+            # They were not scanned ahead yet, or the user has installed something.
+            found = self._walk.look(last.before, reach=Reach(_TIME_BEFORE, skipped=True))
+            self._note_packages(found, reach, others)
         self._see_links(reach, others)
         self._is_overlooked = self._is_cut_short = self._replaced.is_cut = False
         self._at_end.begin()
@@ -216,7 +227,7 @@ class ProtectedFiles:
             linkless=referenced.linkless,
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
-            last=(self._in_packages or {}) | reach.last,
+            last=self._in_packages | reach.last,
             is_complete=reach.is_complete,
         )
 
@@ -391,6 +402,7 @@ class ProtectedFiles:
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in undone.found}
         if most is None and not is_held:
             self._in_packages = folders_in_packages(self._root, left)
+            self._packages = {folder: changed_at(self._root / folder) for folder in reach.last}
         return tuple(sorted({*undone.restored, *self._put.copy_linked(left, harmful)}))
 
     def _look_late(self, reach: Reach, harmful: HarmfulChanges, *, is_ours: bool, is_held: bool) -> dict[str, Entry]:

@@ -66,7 +66,7 @@ def test_of_a_package_what_was_there_stays_whatever_is_put_beside_it(root: Path,
     assert f"{packages}/one/sub/.vscode/tasks.json" in files.end()
 
 
-def test_of_a_package_what_was_there_stays_also_after_the_first_command(root: Path) -> None:
+def test_of_a_package_what_was_there_before_a_command_stays_whenever_it_came(root: Path) -> None:
     put(root / "node_modules/one/sub/.vscode/tasks.json", "old")
     time.sleep(0.1)
     files = ProtectedFiles(root, None, coarse=50_000_000)
@@ -74,7 +74,13 @@ def test_of_a_package_what_was_there_stays_also_after_the_first_command(root: Pa
     put(root / "node_modules/one/index.js")
     put(root / "node_modules/one/sub/index.js")
     assert files.end() == ()
+    put(root / "node_modules/two/.github/workflows/ci.yml", "the user's")
+    time.sleep(0.1)
+    files.begin()
+    put(root / "node_modules/two/build/addon.node")
+    assert files.end() == ()
     assert (root / "node_modules/one/sub/.vscode/tasks.json").read_text() == "old"
+    assert (root / "node_modules/two/.github/workflows/ci.yml").read_text() == "the user's"
 
 
 def test_what_is_moved_into_a_package_with_the_folder_around_it_is_new(root: Path) -> None:
