@@ -19,14 +19,15 @@ _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "ma
 _CONVERTERS = frozenset({"iconv", "nkf", "recode", "uconv"})
 _MOST_FILES = 20
 _LARGEST = 2_000_000  # bytes
+_NO_PATH = (OSError, ValueError, RuntimeError)  # too long a name, a NUL, a loop of links
 
 
 def not_executable(denied: re.Pattern[str], cwd: Path, root: Path, result: "CommandResult") -> str:
     """Return the script of the project that could not be run because nobody may execute it; "" if there is none. The
     pattern matches the message."""
     for path in denied.findall(f"{result.stderr}\n{result.stdout}"):
-        file = (cwd / path).resolve()
-        with suppress(OSError):
+        with suppress(*_NO_PATH):
+            file = (cwd / path).resolve()
             if file.is_relative_to(root) and file.is_file() and not file.stat().st_mode & 0o111:
                 with file.open("rb") as script:
                     return path if script.read(2) == b"#!" else ""
@@ -42,7 +43,7 @@ def other_encoding(command: str, cwd: Path, root: Path, result: "CommandResult")
     searches = (one.words[1:] for one in script.commands if one.words and one.words[0].text in _SEARCHERS)
     sought = [word.text for words in searches for word in words if not word.text.isascii()]
     is_converted = any(one.words and one.words[0].text in _CONVERTERS for one in script.commands)
-    if is_converted or all((cwd / text).exists() for text in sought):
+    if is_converted or all(_is_there(cwd / text) for text in sought):
         return
     words = [word.text for one in script.commands for word in one.words[1:]] + [word.text for word in script.reads]
     for path in islice((path for word in words for path in _files(word, cwd)), _MOST_FILES):
@@ -60,6 +61,14 @@ def _is_nothing(output: str) -> bool:
     return all(line.strip().rpartition(":")[2] in ("", "0") for line in output.splitlines())
 
 
+def _is_there(path: Path) -> bool:
+    """Return whether there is such a file; a word that is too long for a name has none."""
+    try:
+        return path.exists()
+    except _NO_PATH:
+        return False
+
+
 def _files(word: str, cwd: Path) -> Iterator[str]:
     if not any(sign in word for sign in "*?[") or word[:1] == "/" or "**" in word:
         yield word
@@ -75,6 +84,6 @@ def _other_encoding(path: Path, root: Path) -> str:
             return ""
         data = read_regular(path, _LARGEST)
         encoding = "" if data.isascii() and b"\x1b" not in data else decode(data).encoding
-    except (OSError, ValueError, NotTextError):
+    except (*_NO_PATH, NotTextError):
         return ""
     return "" if encoding.startswith("utf-8") else encoding
