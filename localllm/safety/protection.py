@@ -43,6 +43,7 @@ class Protection:
         if self._is_among_own_files:
             return True
         named = map(os.path.realpath, secrets_named_by(os.environ, with_programs=True))
+        named = (path for path in named if not f"{self._root}/".startswith(f"{path}/"))  # a folder for all there is
         own = (*believed_in(str(self._root)), os.path.realpath(state_folder()), *self._mounted_state, *named)
         return (
             is_protected(relative)

@@ -301,10 +301,17 @@ def survey(environment: Mapping[str, str], also_hidden: Iterable[Path] = (), pro
 def secrets_named_by(environment: Mapping[str, str], *, with_programs: bool = False) -> list[Path]:
     """Return the files and folders with secrets that variables of the user name, each one or several; only those that
     also name programs, if `with_programs`. A relative one counts from the current folder, as for programs that the user
-    starts there."""
+    starts there, but not that of a folder for all programs, which the specification has absolute."""
     variables_of_user = _RUN_WITH if with_programs else _SECRETS_NAMED_BY
-    named = (environment.get(name, "").split(os.pathsep) for name in variables_of_user.split())
-    return [Path(name).absolute() for names in named for name in names if name]
+    found: list[Path] = []
+    for variable in variables_of_user.split():
+        for path in map(Path, filter(None, environment.get(variable, "").split(os.pathsep))):
+            if path.is_absolute():
+                found.append(path)
+            elif not variable.startswith(("XDG_", "TMPDIR")):
+                with suppress(OSError):  # the current folder is gone
+                    found.append(path.absolute())
+    return found
 
 
 def _chosen_by_user(path: Path, project: Path | None) -> Path | None:

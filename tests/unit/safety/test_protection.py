@@ -72,6 +72,11 @@ def test_what_names_programs_and_is_named_by_a_variable(root: ProjectRoot, monke
     assert is_protected(root, "kubeconfig")
     assert is_protected(root, "src/keys/gpg-agent.conf")
     assert not any(is_protected(root, path) for path in ("kubeconfig.py", "src/a.py", "tmp/a"))
+    monkeypatch.chdir(root.path / "src")
+    monkeypatch.setenv("KUBECONFIG", "kube")
+    for everything in (".", "..", "/", str(root.path)):
+        monkeypatch.setenv("DOCKER_CONFIG", everything)
+        assert [path for path in ("src/kube", "kube", "README.md") if is_protected(root, path)] == ["src/kube"]
 
 
 def test_what_a_hook_is_a_link_to(root: ProjectRoot) -> None:

@@ -296,4 +296,4 @@ def test_files_with_secrets_that_variables_name_from_the_current_folder(
     named = {"KUBECONFIG": f"/home/me/.kube/config{os.pathsep}kube/config{os.pathsep}", "AWS_CONFIG_FILE": "./aws"}
     expected = [Path("/home/me/.kube/config"), tmp_path / "kube/config", tmp_path / "aws"]
     assert sorted(secrets_named_by(named)) == sorted(expected)
-    assert secrets_named_by({"KUBECONFIG": ""}) == []
+    assert secrets_named_by({"KUBECONFIG": "", "TMPDIR": "tmp", "XDG_CACHE_HOME": "."}) == []
