@@ -3,6 +3,7 @@
 A zip archive may be crafted to exhaust memory, so it is read in a helper process, like a PDF.
 """
 
+import asyncio
 from typing import Literal
 
 import msgspec
@@ -41,7 +42,7 @@ async def word_markdown(data: bytes, seconds: float = _SECONDS) -> str:
         raise WordError("broken") from error
     if answer.is_broken:
         raise WordError("broken")
-    return html_text(answer.html).text
+    return (await asyncio.to_thread(html_text, answer.html)).text
 
 
 def serve() -> None:
