@@ -7,7 +7,7 @@ import stat
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import msgspec
 
@@ -266,7 +266,8 @@ def _candidates(context: ToolContext, request: Request) -> Iterator[Entry | None
     """Yield the files to search; None for each one skipped, so that the caller can check the timeout."""
     if request.start == _KEPT:
         for file in sorted(context.overflow_folder.glob("*.txt")):
-            yield _Named(context.root.name_of(file), is_dir=False, size=file.lstat().st_size)
+            with suppress(OSError):  # another session deletes old ones
+                yield _Named(context.root.name_of(file), is_dir=False, size=file.lstat().st_size)
         return
     facts = context.root.stat(request.start)
     if not stat.S_ISDIR(facts.st_mode):
