@@ -22,7 +22,7 @@ def test_a_passage_that_is_nearly_everywhere_is_judged_in_bounded_time(name: str
     code = """
         import sys
         from localllm.text.matching import find
-        from localllm.tools.edit_plan import miss
+        from localllm.tools.edit_reports import miss
         from tests.integration.test_bounded_matching import NEARLY_EVERYWHERE
         text, old = NEARLY_EVERYWHERE[sys.argv[1]]
         for new in ("new", old + "z"):
