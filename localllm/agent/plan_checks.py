@@ -84,7 +84,10 @@ def _reports_on(answer: str, item: str) -> bool:
 
 
 def accepted_plan(history: History, query: str) -> str:
-    """Return the plan that the run's request has accepted: the answer before plan mode ended; empty if none."""
+    """Return the plan that the run's request has accepted: the answer before plan mode ended; empty if none, or if the
+    user has left plan mode with a question."""
+    if query.rstrip().endswith(("?", "？")):
+        return ""
     messages = history.messages
     for number in range(len(messages) - 1, 0, -1):
         asked, said = messages[number], messages[number - 1]

@@ -152,6 +152,14 @@ class TestAcceptedPlan:
         result = await self.carried_out(agent)
         assert (result.status, len(remarks(agent))) == ("done", 1)
 
+    @pytest.mark.parametrize("question", ["Is that all?", "終わり？"])
+    async def test_a_question_after_plan_mode_was_left_accepts_nothing(self, project: Path, question: str) -> None:
+        agent = self.agent(project, "Yes.")
+        await agent.execute_query("Plan it.")
+        self.is_planning = False
+        result = await agent.execute_query(question)
+        assert (result.status, result.answer) == ("done", "Yes.")
+
     async def test_a_later_request_is_not_measured_by_it(self, project: Path) -> None:
         agent = self.agent(project, EDIT, ANSWER, ANSWER, "It says two.")
         await self.carried_out(agent)
