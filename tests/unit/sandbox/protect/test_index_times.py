@@ -128,12 +128,25 @@ def stage_and_set(root: Path, index_time: float | None) -> None:
         os.utime(index_of(root), (index_time, index_time))
 
 
-def change_within(root: Path, second: int) -> None:
-    """Change a file in the second of its last change, with the same size."""
+def change_within(root: Path, second: int) -> bool:
+    """Change a file with the same size; return whether that was in the given second, which is that of its last
+    change."""
     (root / "README").write_text("NEW\n")
     os.utime(root / "README", (second, second))
-    if int((root / "README").stat().st_ctime) != second:
-        pytest.skip("the machine is too slow")
+    return int((root / "README").stat().st_ctime) == second
+
+
+def stage_in_one_command_and_change_in_the_next(root: Path, files: ProtectedFiles, index_time: float | None) -> None:
+    """Do both in one second, again if a busy machine takes longer; the next command is running then."""
+    while True:
+        files.begin()
+        second = begin_of_a_second()
+        stage_and_set(root, index_time)
+        assert files.end() == ()
+        files.begin()
+        if change_within(root, second):
+            return
+        files.end()
 
 
 def renew(index: Path) -> None:
@@ -147,12 +160,7 @@ def renew(index: Path) -> None:
 def test_a_change_in_the_second_of_the_last_one_shows_where_the_index_is_renewed(
     root: Path, files: ProtectedFiles
 ) -> None:
-    files.begin()
-    second = begin_of_a_second()
-    stage_and_set(root, None)
-    assert files.end() == ()
-    files.begin()
-    change_within(root, second)
+    stage_in_one_command_and_change_in_the_next(root, files, None)
     renew(index_of(root))
     assert status(root) == ["M  README"]
     assert files.end() == ()
@@ -163,12 +171,7 @@ def test_a_change_in_the_second_of_the_last_one_shows_where_the_index_is_renewed
 def test_a_change_in_the_second_of_the_last_one_shows_where_the_index_has_another_time(
     root: Path, files: ProtectedFiles, index_time: int
 ) -> None:
-    files.begin()
-    second = begin_of_a_second()
-    stage_and_set(root, index_time)
-    assert files.end() == ()
-    files.begin()
-    change_within(root, second)
+    stage_in_one_command_and_change_in_the_next(root, files, index_time)
     assert files.end() == ()
     assert status(root) == ["MM README"]
 
@@ -178,7 +181,9 @@ def test_a_change_that_git_would_have_found_by_the_time_of_the_index_shows_when_
 ) -> None:
     second = begin_of_a_second()
     stage_and_set(root, None)
-    change_within(root, second)
+    while not change_within(root, second):
+        second = begin_of_a_second()
+        stage_and_set(root, None)
     files.begin()
     (root / "src/a").write_text("new text\n")
     os.utime(root / "src/a", (second - 9, second - 9))
