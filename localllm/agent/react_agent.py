@@ -259,8 +259,10 @@ class ReActAgent:
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
         is_read_only = forbids_change(query)
         bans = Bans(banned_files(query), forbids_commit(query), *banned_runs(query))
-        if not any(msgspec.structs.astuple(bans)) and is_agreement(query):
-            bans = self.tool_system.bans
+        earlier = self.tool_system.bans
+        has_new, had_some = (any(msgspec.structs.astuple(one)) for one in (bans, earlier))
+        if had_some and not has_new and is_agreement(query):  # whose pattern takes long to compile
+            bans = earlier
         beside = before + behind + piped
         self.tool_system.begin_turn(typed, beside=beside, is_read_only=is_read_only, bans=bans)
 
