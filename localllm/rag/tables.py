@@ -138,7 +138,8 @@ def row_blocks(rows: Iterable[tuple[int, Row]]) -> Iterator[Block]:
 
 def sheet_blocks(sheets: Sequence[Sheet]) -> Iterator[Block]:
     """Yield the rows of all sheets with a column that contains text, under the sheet's name if there are several, with
-    their numbers in the sheet; lines above a table are a block. Raises NoTextColumnError if no sheet has one."""
+    their numbers in the sheet; lines without a table below them are a block. Raises NoTextColumnError if no sheet has
+    any."""
     filled = [sheet for sheet in sheets if sheet.rows]
     has_text = False
     for sheet in filled:
@@ -148,7 +149,11 @@ def sheet_blocks(sheets: Sequence[Sheet]) -> Iterator[Block]:
         try:
             blocks = list(row_blocks(rows))
         except NoTextColumnError:
-            continue
+            if len(above) < len(sheet.rows) or not any(
+                map(str.isalpha, "".join(chain(*(cells for _, cells in above))))
+            ):
+                continue
+            blocks = []
         has_text = True
         if above:
             text = "\n".join(" ".join(filter(None, cells)) for _, cells in above)
@@ -160,7 +165,8 @@ def sheet_blocks(sheets: Sequence[Sheet]) -> Iterator[Block]:
 
 def _table_in(sheet: Sheet) -> tuple[list[tuple[int, list[str]]], Iterator[tuple[int, Row]]]:
     """Return the lines above a sheet's table, such as a title, and the rows below its header. The header is the first
-    row that is more than half as full as the fullest of the first ones."""
+    row that is more than half as full as the fullest of the first ones; where nothing is below it, or each row is a
+    single cell, it is text too."""
     counts = [sum(map(bool, cells)) for _, cells in sheet.rows[:_SAMPLED_ROWS]]
     at = next(number for number, count in enumerate(counts) if 2 * count > max(counts))
     widest = max(len(cells) for _, cells in sheet.rows)
@@ -170,7 +176,8 @@ def _table_in(sheet: Sheet) -> tuple[list[tuple[int, list[str]]], Iterator[tuple
         name = " ".join(cell.split()) or column_letters(column)
         names.append(name if name not in names else f"{name} ({column_letters(column)})")
     rows = ((number, _strings(dict(zip(names, cells, strict=False)))) for number, cells in sheet.rows[at + 1 :])
-    return sheet.rows[:at], rows
+    is_header = max(counts) > 1 and at + 1 < len(sheet.rows)
+    return sheet.rows[: at if is_header else at + 1], rows
 
 
 def _text_columns(rows: Sequence[Row]) -> set[str]:

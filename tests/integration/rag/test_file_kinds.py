@@ -83,6 +83,26 @@ def test_the_sheets_of_a_workbook_have_rows(tmp_path: Path) -> None:
     assert (block.headings, block.first, block.sheet) == ((), 2, "")
 
 
+def test_a_sheet_without_a_header_is_text(tmp_path: Path) -> None:
+    note, second = "営業二課は展示会の追加費用のため超過。", "本社は移転の費用を含む。"
+    plan = table("部門,責任者", "営業部,佐藤", "開発部,鈴木")
+    sheets = {
+        "計画": plan,
+        "メモ": table(note),
+        "注意": table(note, second),
+        "様式": table("氏名,所属"),
+        "数": table("1,2"),
+    }
+    found = blocks(tmp_path, "a.xlsx", make_workbook(sheets))
+    assert [(block.text, block.sheet, block.first) for block in found[2:]] == [
+        (note, "メモ", 1),
+        (note, "注意", 1),
+        (second, "注意", 2),
+        ("氏名 所属", "様式", 1),
+    ]
+    assert [block.text for block in blocks(tmp_path, "a.xlsx", make_workbook({"メモ": table(note)}))] == [note]
+
+
 def test_a_workbook_with_too_much_text_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workbooks, "_MOST_TEXT", 9)
     with pytest.raises(SkippedError) as caught:
