@@ -42,7 +42,7 @@ _NO_COMMIT_JA = late_pattern(
     r"(?:コミット|\bcommit) ?(?:[や・と、]プッシュ|/ ?push)? ?(?:だけ)?(?:は|を|も)?"
     r"(?:まだ|勝手に|自動で|絶対に|決して|、){0,2}"
     r"(?:し(?:ない(?=で(?!き)|こと|よう|まま|[。、！）」]|$)|なくて(?:も)?(?:いい|良い|よい|結構|大丈夫|構)|ません(?=よう)"
-    r"|ては(?:いけ|なら|だめ|ダメ|駄目)|ちゃ(?:だめ|ダメ|駄目))|せ?ず(?=に|[、。]|$)"
+    r"|ては(?:いけ|なら|だめ|ダメ|駄目)|ちゃ(?:だめ|ダメ|駄目))|するな(?=[。、！）」]|$)|せ?ず(?=に|[、。]|$)"
     r"|(?:不要|禁止|無用|やめて|控えて|いらな|いりません"
     r"|要らな|要りません)|なし(?=で|[、。！）]|$))"
     r"|コミットは(?:私|僕|俺|自分|こちら|後で|あとで)(?:が|で|の方で)?[^、。]{0,6}(?:する|し(?:ます|ておき|とき)|行い|やり)",
@@ -84,23 +84,24 @@ _NO_RUN = (
 )
 _NO_RUN_JA = late_pattern(
     rf"{FILES} ?(?:だけ)?(?:は|を|も)(?:絶対に|一切|決して|まだ|実際に(?:は)?|[、 ]){{0,2}}"
-    rf"(?:(?:実行|起動)(?:は|を)?(?:し{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
-    rf"|(?:動かさ|走らせ){NOT_JA})"
+    rf"(?:(?:実行|起動)(?:は|を)?(?:[しす]{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
+    rf"|(?:動かさ|走らせ){NOT_JA}|動かすな(?=[。、！）」]|$))"
 )
 _NOT_IT = late_pattern(
     rf"{_NOT}{_RUN} (?:it|them|the (?:script|program|code|file))(?: (?:at all|please|for now|yet))?"
     r"(?=\W{0,3}$|[,;:.!)]"
     r"| (?:and|but|just|only)\b| [-–—(])"
     r"|(?:^|[、。（(]) ?(?:まだ|実際に(?:は)?|プログラムは|スクリプトは){0,2}"
-    rf"実行(?:は|を)?(?:し{NOT_JA}|せず(?=に|[、。]|$))",
+    rf"実行(?:は|を)?(?:[しす]{NOT_JA}|せず(?=に|[、。]|$))",
     re.IGNORECASE,
 )
+_CHECK = r"(?:tests?(?![a-z])|pytest|checks?(?![a-z])|shellcheck|lint|テスト|チェック)"
 _LATER = late_pattern(
-    r"\bthen (?:please )?(?:run|execute|start|launch|try)\b"
-    r"|(?:てから|た(?:後|あと)|最後)に?[^。\n]{0,20}(?:実行し|動かし)て",
+    rf"\bthen (?:please )?(?:run|execute|start|launch|try)\b(?! (?:[\w-]+ ){{0,3}}{_CHECK})"
+    rf"|(?:てから|た(?:後|あと)|最後)に?(?:(?!{_CHECK})[^。\n]){{0,20}}(?:実行し|動かし)て",
     re.IGNORECASE,
 )
-"""Matches an order to run something in the end."""
+"""Matches an order to run it in the end, but not one to run its tests."""
 _DRY = r"(?:--)?dry[-_ ]?run"
 _ONLY_DRY = (
     late_pattern(
@@ -110,7 +111,11 @@ _ONLY_DRY = (
 )
 _ONLY_DRY_JA = late_pattern(rf"{FILES} ?[はを]、? ?(?:{_DRY}|ドライ ?ラン) ?(?:モード)?(?:だけ|のみ|で)", re.IGNORECASE)
 _FOR_REAL = late_pattern(
-    r"\b(?:first|then|after(?:wards)?|for real|both|also|without)\b|まず|その後|それから|本番|次に|続けて|問題なければ",
+    rf"\b(?:{_DRY} first|first,? (?:run|execute|start|try|test|do|just|only)|for real|both)\b"
+    rf"|\bwithout (?:it|that|{_DRY})\b"
+    r"|\bthen,? (?!(?:please )?(?:tell|show|explain|report|summari[sz]e|list|describe|say|give|read|let)\b)"
+    r"|\bafter(?:wards|(?: that)?,)?,? (?:please )?(?:run|execute|start|do|deploy)\b"
+    r"|まず|その後|それから|本番|次に|続けて|問題なければ",
     re.IGNORECASE,
 )
 """Matches words beside an order of a dry run by which another run may follow."""

@@ -205,11 +205,11 @@ _HANDS_OFF = (
 """Matches what forbids every change. One that forbids some of them limits an order: don't change anything else."""
 _HANDS_OFF_JA = (
     r"(?:[何に]も|(?<![のはをも外])|(?<![他外のト])(?:コード|ファイル)[のはを])"
-    r"(?:変更|修正|編集)(?:は)?(?:せず(?!に使)|しない|なしで)"
+    r"(?:変更|修正|編集)(?:は)?(?:せず(?!に使)|しない|するな(?=[。、！]|$)|なしで)"
 )
 _LEFT_JA = (
     r"(?:何も|(?<![一-龠ァ-ヶー\w])(?:コード|ファイル)(?:は|を|に|には))(?:一切|絶対に)?"
-    r"(?:変え|書き換え|いじら|触ら|触れ|さわら)(?:ない(?=で|こと|よう|[。、]|$)|ず(?=に|[。、]|$))"
+    r"(?:変え|書き換え|いじら?|触[られ]?|さわら?)(?:ない(?=で|こと|よう|[。、]|$)|ず(?=に|[。、]|$)|るな(?=[。、！]|$))"
     r"|(?:直さ|変更し|修正し|変え)なくて(?:も)?(?:いい|良い|よい|構|大丈夫|結構)|(?:読む|見る|読み取り)だけ(?:で|に)(?!な|は)"
 )
 """Matches what forbids every change in other words: only beside what asks for words."""
@@ -375,7 +375,21 @@ def forbids_commit(request: str) -> bool:
     return banned.forbids_commit(request, _orders_commit)
 
 
-_NOT_WORDS = ("not", "don't", "never", "without", "ない", "ず", "なし", "ません", "禁止", "不可", "ては")
+_NOT_WORDS = (
+    "not",
+    "don't",
+    "never",
+    "without",
+    "ない",
+    "ず",
+    "なし",
+    "ません",
+    "禁止",
+    "不可",
+    "ては",
+    "るな",
+    "すな",
+)
 _RUN_WORDS = ("run", "execut", "start", "launch", "実行", "起動", "動か", "走ら", "ドライ")
 
 

@@ -2,12 +2,13 @@
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from localllm.base.errors import LocalLLMError
+from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.command_line import Line
-from localllm.safety.nested_commands import READERS, program_of
+from localllm.safety.nested_commands import READERS, SHELLS, program_of
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.shell_words import Word
 
@@ -37,44 +38,70 @@ def _verb(words: Sequence[str]) -> str:
 
 _RUNNERS = READERS | {".", "source", "ts-node", "tsx", "java", "dotnet"}
 _WITH_RUN = frozenset({"uv", "deno", "bun", "go", "dart", "pdm", "poetry"})
-_CHECKS = frozenset({"-n", "-c", "-l", "-m", "-e", "-lint", "--check", "--syntax-check", "--help", "--version"})
+_CHECKS = frozenset({"-c", "-l", "-e", "-lint", "--check", "--syntax-check", "--help", "--version"})
 """Options by which an interpreter only checks the file behind them, or runs something else."""
+_WITH_WORD = frozenset({"-W", "-X", "-I", "-r", "--require", "--import", "--loader", "--with", "--python", "-cp"})
+"""Options of some interpreters that take the next word."""
+_DRY = late_pattern(
+    r"dry|no-?op|no-act|simulat|pretend|preview|what-?if|check|plan|(?<!\S)-[a-z]?n(?!\S)", re.IGNORECASE
+)
 
 
 def files_run(line: Line, folder: str, root: ProjectRoot) -> list[str]:
-    """Return the canonical paths of the files of the project that it may run, in its `folder`."""
+    """Return the canonical paths of the files of the project that it may run, in its `folder` or one it changes to."""
     found: list[str] = []
     known = [tuple(word.text for word in words) for words in line.commands]
     for words, texts in zip(line.commands, known, strict=True):
         is_argument = any(len(one) > len(texts) and one[-len(texts) :] == texts for one in known)  # npx eslint src/a.js
-        file = _file_run(words) if texts else ""
-        if file and not (is_argument and file == texts[0] and not file.startswith((".", "/"))):
+        for file in _files_run(words) if texts else ():
+            if not (is_argument and file == texts[0] and not file.startswith((".", "/"))):
+                found.append(file)
+    if any(len(words) == 1 and program_of(words[0]) in READERS for words in line.commands):
+        found += [word.text for word in line.script.reads]  # bash < deploy.sh
+    paths: list[str] = []
+    for place in [folder, *(posixpath.join(folder, one) for one in line.folders)]:
+        for file in found:
             with suppress(LocalLLMError):  # e.g. outside
-                found.append(root.relative(posixpath.join(folder, file)))
-    return found
+                paths.append(root.relative(posixpath.join(place, file)))
+    return paths
 
 
-def _file_run(words: Sequence[Word]) -> str:
-    """Return the file that a simple command runs, by its own name or by an interpreter."""
+def _files_run(words: Sequence[Word]) -> Iterator[str]:
+    """Yield the file that a simple command runs, by its own name or by an interpreter; also a word before it that may
+    belong to an option."""
     first, *rest = (word.text for word in words)
     program = program_of(words[0])
     if program in _WITH_RUN and rest[:1] == ["run"]:
-        rest = rest[1:]
+        del rest[0]
     elif program not in _RUNNERS:
-        return first if "/" in first else ""
-    if program == "python" and rest[:1] == ["-m"] and rest[1:]:
-        return f"{rest[1].replace('.', '/')}.py"
-    options = [*_until_operand(rest)]
-    return "" if _CHECKS & set(options) else next(iter(rest[len(options) :]), "")
+        yield from [first] if "/" in first else []
+        return
+    operands = 1
+    for at, text in enumerate(rest):
+        if text[:1] not in ("-", "+"):
+            yield text
+            operands -= 1
+        elif program in SHELLS and text[:2] != "--":
+            operands = 0 if {"c", "n"} & set(text) else operands + text.count("o")  # bash -euo pipefail deploy.sh
+        elif program == "python" and text == "-m":
+            yield from (f"{name.replace('.', '/')}.py" for name in rest[at + 1 : at + 2])
+            return
+        elif text in _CHECKS:
+            return
+        else:
+            operands += text in _WITH_WORD
+        if not operands:
+            return
 
 
-def _until_operand(words: Sequence[str]) -> Sequence[str]:
-    at = next((at for at, word in enumerate(words) if not word.startswith("-")), len(words))
-    return words[:at]
-
-
-def may_be_dry(line: Line) -> bool:
-    """Return whether a word of it may ask for a dry run."""
-    return bool(
-        re.search(r"(?i)dry|no-?op|no-act|simulat|pretend|preview|what-?if|check|plan|(?<![\w-])-[a-z]?n\b", line.text)
-    )
+def may_be_dry(line: Line, files: Iterable[str]) -> bool:
+    """Return whether what it gives one of the files that it runs, as a word behind it or a variable, may ask for a dry
+    run."""
+    stems = {posixpath.splitext(posixpath.basename(file))[0] for file in files}
+    for words in line.commands:
+        texts = [word.text for word in words]
+        at = next((at for at, text in enumerate(texts) if stems.intersection(re.split(r"[/.]", text))), len(texts))
+        variables = [text for text in texts[:at] if "=" in text] if at < len(texts) or texts[:1] == ["export"] else []
+        if _DRY.search(" ".join([*texts[at + 1 :], *variables])):
+            return True
+    return False

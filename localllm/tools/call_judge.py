@@ -128,8 +128,8 @@ class CallJudge:
             run = banned.files_run(line, folder, root) if bans.runs or bans.dry_runs else []
             if any(is_among(path, bans.runs) for path in run):
                 return "no_run"
-            is_real = any(is_among(path, bans.dry_runs) for path in run) and not banned.may_be_dry(line)
-            return "dry_run" if is_real else ""
+            dry = [path for path in run if is_among(path, bans.dry_runs)]
+            return "dry_run" if dry and not banned.may_be_dry(line, dry) else ""
         return "no_commit" if bans.commits and tool.name == _COMMITTER else ""
 
     def forbid(self, bans: Bans) -> None:

@@ -43,6 +43,7 @@ pytestmark = pytest.mark.anyio
         "a.py を直して。コミットは自分でします。",
         "私が確認するまでコミットしないで。",
         "コミットは禁止です。",
+        "a.py を直して。コミットするな。",
     ],
 )
 def test_a_ban_on_commits(request_: str) -> None:
@@ -167,6 +168,12 @@ def git(folder: Path, *arguments: str) -> str:
         ("deploy.sh を直して。実行はしないで。", ["deploy.sh"], []),
         ("server.py を直して。server.py は起動しないこと。", ["server.py"], []),
         ("deploy.sh は動かさないで、説明だけして", ["deploy.sh"], []),
+        ("deploy.sh を直して。実行するな。", ["deploy.sh"], []),
+        ("server.py は動かすな。説明だけして", ["server.py"], []),
+        ("Don't run deploy.sh. Fix the bug and then run the unit tests.", ["deploy.sh"], []),
+        ("修正した後に shellcheck を実行して。deploy.sh は実行しないで。", ["deploy.sh"], []),
+        ("Run deploy.sh in dry-run only, then tell me what it would do.", [], ["deploy.sh"]),
+        ("First read deploy.sh. Run deploy.sh with --dry-run without changing it.", [], ["deploy.sh"]),
         ("Run deploy.sh in dry-run only, nothing must be deployed", [], ["deploy.sh"]),
         ("Run deploy.sh with --dry-run", [], ["deploy.sh"]),
         ("deploy.sh をドライランだけで実行して", [], ["deploy.sh"]),
@@ -191,6 +198,9 @@ def test_files_that_are_not_to_be_run(request_: str, files: list[str], dry: list
         "Don't run deploy.sh's cleanup.",
         "Fix a.py with the help of b.py. Don't run it.",
         "Run deploy.sh with --dry-run first, then for real.",
+        "Run deploy.sh with --dry-run, then deploy.",
+        "First run deploy.sh with --dry-run. I'll look at it.",
+        "Fix app.py. Don't run it yet: check it, then run app.py.",
         "Add a --dry-run option to deploy.sh.",
         "app.py を実行して結果を教えて",
         "app.py が実行できない原因を調べて",
@@ -227,6 +237,12 @@ def test_files_that_may_be_run(request_: str) -> None:
         ("npx eslint src/a.js", []),
         ("chmod +x deploy.sh && shellcheck deploy.sh", []),
         ("python3 test_app.py", ["test_app.py"]),
+        ("bash -e deploy.sh; sh -l -x deploy.sh", ["deploy.sh"]),
+        ("bash -euo pipefail deploy.sh", ["pipefail", "deploy.sh"]),
+        ("python3 -W ignore app.py app.toml", ["ignore", "app.py"]),
+        ("cd scripts && ./deploy.sh", ["deploy.sh", "scripts/deploy.sh"]),
+        ("bash < deploy.sh", ["deploy.sh"]),
+        ("perl -c a.pl; php -l a.php; bash -nv deploy.sh", []),
     ],
 )
 def test_files_that_a_command_runs(tmp_path: Path, command: str, files: list[str]) -> None:
@@ -261,7 +277,12 @@ async def test_only_a_dry_run_of_it_is_made(tmp_path: Path) -> None:
         ("DRY_RUN=1 bash deploy.sh", True),
         ("./deploy.sh -n", True),
         ("bash deploy.sh --host web1", False),
+        ("bash deploy.sh 2>&1 | head -n 20", False),
+        ("git checkout main && ./deploy.sh > plan.txt; bash -n deploy.sh", False),
+        ("export DRY_RUN=1; ./deploy.sh", True),
+        ("env NOOP=1 bash -x scripts/deploy.sh", True),
+        ("python3 -m deploy --dry-run", True),
     ],
 )
 def test_commands_that_may_be_dry_runs(command: str, is_dry: bool) -> None:
-    assert may_be_dry(line_of(command)) == is_dry
+    assert may_be_dry(line_of(command), ["scripts/deploy.sh"]) == is_dry

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.anyio
         ("Never modify db/schema.sql!", ["db/schema.sql"]),
         ("Fix the bug (don't touch deploy.sh)", ["deploy.sh"]),
         ("backup.sh を頑丈にして。deploy.sh は触らないで。", ["deploy.sh"]),
+        ("backup.sh を頑丈にして。deploy.sh は触るな。config.py は変更するな。", ["deploy.sh", "config.py"]),
         ("backup.sh を直して。ただしdeploy.shは変更しないこと", ["deploy.sh"]),
         ("b.py を変更せず、a.py だけ直して", ["b.py"]),
         ("README.md はそのままで、a.py を直して。", ["README.md"]),
