@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from localllm.agent.claimed_files import is_touched, paths_in
 from localllm.agent.history import History
 from localllm.agent.plan_mode import plan_over_note
+from localllm.agent.request_phrases import asks_for_change, is_agreement
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.memory.session_plan import SessionPlan
@@ -85,8 +86,8 @@ def _reports_on(answer: str, item: str) -> bool:
 
 def accepted_plan(history: History, query: str) -> str:
     """Return the plan that the run's request has accepted: the answer before plan mode ended; empty if none, or if the
-    user has left plan mode with a question."""
-    if query.rstrip().endswith(("?", "？")):
+    user has left plan mode with a question that asks for no work."""
+    if query.rstrip().endswith(("?", "？")) and not (asks_for_change(query) or is_agreement(query)):
         return ""
     messages = history.messages
     for number in range(len(messages) - 1, 0, -1):

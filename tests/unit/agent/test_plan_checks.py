@@ -160,6 +160,13 @@ class TestAcceptedPlan:
         result = await agent.execute_query(question)
         assert (result.status, result.answer) == ("done", "Yes.")
 
+    @pytest.mark.parametrize("question", ["Can you implement it now?", "進めてもらえますか？"])
+    async def test_a_question_that_asks_for_the_work_accepts_it(self, project: Path, question: str) -> None:
+        agent = self.agent(project, EDIT, ANSWER, ANSWER)
+        await agent.execute_query("Plan it.")
+        self.is_planning = False
+        assert (await agent.execute_query(question)).status == "incomplete"
+
     async def test_a_later_request_is_not_measured_by_it(self, project: Path) -> None:
         agent = self.agent(project, EDIT, ANSWER, ANSWER, "It says two.")
         await self.carried_out(agent)
