@@ -7,8 +7,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
-from localllm.safety.paths import shown
+from localllm.safety.paths import shown, some_of
 from localllm.safety.rules import line_of
 from localllm.text.decoding import NotTextError, decode
 
@@ -19,19 +20,47 @@ _SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "ma
 _CONVERTERS = frozenset({"iconv", "nkf", "recode", "uconv"})
 _MOST_FILES = 20
 _LARGEST = 2_000_000  # bytes
+_TMP = "/tmp/"  # noqa: S108 - the command's own, in the sandbox
+_IS_MISSING = late_pattern(r"(?i)no such file|not found|cannot (?:find|open|access)|can't (?:find|open)|could not find")
+_OUTPUT = frozenset({"-o", "-d", "-s", "-h", "-t", "-C", "--output", "--outdir", "--outDir", "--out-dir", "--basetemp"})
+"""Options before a file or folder that a program makes itself."""
 _NO_PATH = (OSError, ValueError, RuntimeError)  # too long a name, a NUL, a loop of links
 
 
 def not_executable(denied: re.Pattern[str], cwd: Path, root: Path, result: "CommandResult") -> str:
     """Return the script of the project that could not be run because nobody may execute it; "" if there is none. The
     pattern matches the message."""
-    for path in denied.findall(f"{result.stderr}\n{result.stdout}"):
+    for path in denied.findall(_output(result)):
         with suppress(*_NO_PATH):
             file = (cwd / path).resolve()
             if file.is_relative_to(root) and file.is_file() and not file.stat().st_mode & 0o111:
                 with file.open("rb") as script:
                     return path if script.read(2) == b"#!" else ""
     return ""
+
+
+def gone_from_tmp(command: str, result: "CommandResult") -> Iterator[str]:
+    """Yield that a command which missed something may have looked for what an earlier one had put into /tmp: for a path
+    there that it names once, and does not make."""
+    from localllm.sandbox.backend import BACKENDS
+
+    is_own = result.level in BACKENDS and BACKENDS[result.level].has_namespaces
+    if not is_own or _TMP not in command or not result.return_code or not _IS_MISSING.search(_output(result)):
+        return
+    script = line_of(command).script
+    named: list[str] = [part for word in (*script.reads, *script.writes) for part in word.text.split(":")]
+    made = {word.text for word in script.writes}
+    for one in script.commands:
+        for before, word in zip(("", *(word.text for word in one.words)), one.words, strict=False):
+            named += word.text.split(":")
+            made |= {word.text} if before in _OUTPUT else set()
+    tops = {_TMP + path[len(_TMP) :].partition("/")[0] for path in named if path.startswith(_TMP) and path not in made}
+    if missed := sorted(top for top in tops if command.count(top) == 1):
+        yield f"[/tmp is new for each command: {some_of(missed)} of an earlier one is gone. Write into the project.]"
+
+
+def _output(result: "CommandResult") -> str:
+    return f"{result.stderr}\n{result.stdout}"
 
 
 def other_encoding(command: str, cwd: Path, root: Path, result: "CommandResult") -> Iterator[str]:

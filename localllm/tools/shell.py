@@ -235,7 +235,7 @@ async def run_command(
         context.emit(Notice(text=text, level="warning"))
     if result.reopened:
         context.emit(Notice(text=reopened_notice(result.reopened), level="warning"))
-    from localllm.tools.command_files import not_executable, other_encoding
+    from localllm.tools.command_files import gone_from_tmp, not_executable, other_encoding
 
     root = context.root.path.resolve()
     script = await asyncio.to_thread(not_executable, _NOT_EXECUTABLE, cwd, root, result)
@@ -244,6 +244,7 @@ async def run_command(
         *_how_it_went(command, folder, failed, result),
         *await asyncio.to_thread(lambda: list(other_encoding(command, cwd, root, result))),
         *_lost(command, result),
+        *gone_from_tmp(command, result),
         *([f"[{taken.phrase.english} Resolve these, and add the files again.]"] if taken else []),
         *(f"[{remark.english} Tell the user.]" for remark in told),
         *(remark.english for remark in remarks_on(result, command, explained=bool(script))),

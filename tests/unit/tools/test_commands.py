@@ -432,6 +432,29 @@ async def test_what_would_wait_for_a_terminal_is_refused_before_anybody_is_asked
 
 @linux
 @pytest.mark.parametrize(
+    ("command", "is_told"),
+    [
+        ("ls /tmp/out", True),
+        ("python3 /tmp/out/a.py", True),
+        ("python3 a.py < /tmp/out", True),
+        ("echo 'Error: Could not find or load main class App'; false -cp lib:/tmp/out App", True),
+        ("mkdir /tmp/out && ls /tmp/out/none", False),
+        ("echo a > /tmp/out; ls none", False),
+        ("echo a.c: no such file; false -o /tmp/out a.c", False),
+        ("echo wrong; false /tmp/out", False),
+        ("ls /tmp/out | cat", False),
+    ],
+)
+async def test_what_an_earlier_command_put_into_tmp_is_said_to_be_gone(
+    tmp_path: Path, command: str, is_told: bool
+) -> None:
+    context = context_with(tmp_path, SandboxRunner(tmp_path))
+    said = (await use(run_command, context, command=command)).for_model
+    assert ("[/tmp is new for each command: /tmp/out" in said) == is_told, said
+
+
+@linux
+@pytest.mark.parametrize(
     "command",
     [
         *("grep -c 佐藤 a.csv", "grep 佐藤 *.csv", "cat a.csv | grep 佐藤", "sed -i 's/佐藤/鈴木/' a.csv"),
