@@ -50,7 +50,7 @@ class Outbox:
         self._given_back: Sequence[str] = ()
         self._has_changed_mode = False
         self._unsent = ""
-        """The last line if it was an answer without a question."""
+        """The last line if it was an answer without a question: Tab sends it."""
 
     @property
     def is_empty(self) -> bool:
@@ -59,12 +59,12 @@ class Outbox:
 
     def press(self, key: KeyName) -> None:
         """Handle a key."""
-        self._unsent = ""
+        unsent, self._unsent = self._unsent, ""
         match key:
             case "enter":
-                self._send(now=True)
+                self._send(self._typeahead.take(), now=True)
             case "queue":
-                self._send(now=False)
+                self._send(self._typeahead.take() or unsent, now=False)
             case "escape":
                 self._interrupt()
             case "up" if not self._typeahead.text():
@@ -162,8 +162,7 @@ class Outbox:
                 return self._queued.pop()
         return self._queued.pop() if self._queued else ""
 
-    def _send(self, *, now: bool) -> None:
-        text = self._typeahead.take()
+    def _send(self, text: str, *, now: bool) -> None:
         if not text.strip():
             return
         if now and is_bare_answer(text):

@@ -102,6 +102,11 @@ def test_an_answer_without_a_question_is_not_sent_by_enter(line: str, runs: bool
     assert said in writing.lines(120)[-1]
     writing.queue(line)
     assert writing.lines(120) == [f"  next: {line}"]
+    writing.send(line)
+    writing.outbox.press("queue")
+    assert writing.lines(120) == [f"  next: {line}", f"  next: {line.strip()}"]
+    writing.outbox.press("queue")
+    assert len(writing.lines(120)) == 2, "it is sent once"
     hidden = Writing(runs=runs, is_live=False)
     hidden.send(line)
     assert said in hidden.stream.getvalue()
