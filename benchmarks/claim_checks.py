@@ -22,11 +22,11 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from localllm.research.claim_checks import refuse, support_score  # noqa: E402
+from localllm.research.claims.claim_checks import refuse, support_score  # noqa: E402
 from tests.support.claim_pairs import PARTS, Half, claim_pairs, misplaced_citations  # noqa: E402
 from tests.support.judged_pairs import Judged, checked, judged_pairs  # noqa: E402
 
-PAIRS = ROOT / "tests/unit/research/pairs"
+PAIRS = ROOT / "tests/unit/research/claims/pairs"
 TODAY = "2026-11-24"
 STANDS = {"supported": 1.0, "partial": 0.5}
 """How far a verdict lets a claim stand; any other lets it not."""

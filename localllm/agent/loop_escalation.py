@@ -130,7 +130,7 @@ class Ladder(Middleware):
         """Respond to an answer that repeated itself, and to repeated announcements without a call."""
         if answer.finish_reason == FINISH_REASON:
             return await self._after_chant(state)
-        from localllm.agent.completion_checks import has_announced  # the first request comes before it
+        from localllm.agent.checks.completion_checks import has_announced  # the first request comes before it
 
         if self._has_announced or not has_announced(state, answer):
             return None

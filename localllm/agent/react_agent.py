@@ -15,7 +15,13 @@ from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
-from localllm.agent.request_phrases import banned_files, banned_runs, forbids_change, forbids_commit, is_agreement
+from localllm.agent.phrases.request_phrases import (
+    banned_files,
+    banned_runs,
+    forbids_change,
+    forbids_commit,
+    is_agreement,
+)
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
@@ -43,7 +49,7 @@ from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
-    from localllm.agent.completion_checks import Finishing
+    from localllm.agent.checks.completion_checks import Finishing
     from localllm.context.context_manager import Compacted, SmartContextManager
     from localllm.memory.external_memory import ExternalMemorySystem
 
@@ -137,7 +143,7 @@ class ReActAgent:
         return self._tally.result(finished)
 
     def _make_finishing(self) -> "Finishing":
-        from localllm.agent.completion_checks import Finishing
+        from localllm.agent.checks.completion_checks import Finishing
 
         return Finishing(self.tool_system, self._settings.max_iterations, lambda: self.llm_client.answering.info.exact)
 

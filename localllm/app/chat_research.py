@@ -16,7 +16,7 @@ from localllm.config.schema import Settings
 from localllm.llm.client import LLMClient
 from localllm.research.options import ResearchOptions, options_for
 from localllm.research.records import ResearchState
-from localllm.research.report_files import report_files
+from localllm.research.report.report_files import report_files
 from localllm.research.researcher import Researcher
 from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_events import Forecast

@@ -6,9 +6,9 @@ from typing import cast
 
 import msgspec
 
-from localllm.agent.cited_passages import unfound
-from localllm.agent.completion_checks import mismatch
-from localllm.agent.grounded_answers import GroundedAnswers
+from localllm.agent.checks.cited_passages import unfound
+from localllm.agent.checks.completion_checks import mismatch
+from localllm.agent.checks.grounded_answers import GroundedAnswers
 from localllm.agent.history import History
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.system_prompt import system_prompt

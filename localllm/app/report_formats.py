@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 from localllm.base.errors import ResearchUsageError
 from localllm.research.records import ResearchState
-from localllm.research.report import build_report
-from localllm.research.report_files import render, report_files
+from localllm.research.report.report import build_report
+from localllm.research.report.report_files import render, report_files
 from localllm.research.run_store import HISTORY, RunStore, run_folder
 
 Format = Literal["md", "html", "json", "pdf"]

@@ -9,7 +9,7 @@ from localllm.tools.frames import framed
 
 if TYPE_CHECKING:
     from localllm.research.records import ResearchState
-    from localllm.research.report import ReportSection
+    from localllm.research.report.report import ReportSection
 
 TOKENS = 800
 """Most tokens of it."""
@@ -18,7 +18,7 @@ TOKENS = 800
 def findings(state: "ResearchState", file: Path, estimate: Callable[[str], int], *, is_framed: bool = True) -> str:
     """Format the findings for the agent: the report's path, its sentences with evidence ids and verdicts, and the
     sources. Weakly supported sentences are marked; the end is truncated to fit. `is_framed`: as text from the web."""
-    from localllm.research.report import build_report
+    from localllm.research.report.report import build_report
 
     report = build_report(state)
     head = f"Report {report.id}{' (partial: not all could be done)' if report.partial else ''}: {file}"

@@ -15,7 +15,7 @@ from localllm.base import logs
 from localllm.base.files import open_beneath, real_path
 from localllm.base.regular_files import READ, opened
 from localllm.llm.messages import LINKED, framed
-from localllm.sandbox.protect.repository import around
+from localllm.sandbox.protect.repositories.repository import around
 from localllm.text.sanitising import clean
 
 FILE = "AGENTS.md"

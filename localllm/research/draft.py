@@ -12,14 +12,14 @@ import msgspec
 from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
 from localllm.research.cited_sentences import CitedText, is_sentence, read_sentences, tidy
-from localllm.research.claim_checks import refuse
+from localllm.research.claims.claim_checks import refuse
+from localllm.research.claims.verdicts import context_of
 from localllm.research.evidence_lines import batches, evidence_lines, without_origins
 from localllm.research.outline import WRONG_SCRIPT, make_outline, ranked, sections_by_rule
 from localllm.research.records import Evidence, ResearchState, Section, Sentence
 from localllm.research.remark_texts import remark
 from localllm.research.role_answers import AnswerUnusable
 from localllm.research.run_context import RunContext
-from localllm.research.verdicts import context_of
 from localllm.text.scripts import is_in_language
 from localllm.text.sentences import split_sentences
 

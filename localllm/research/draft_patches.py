@@ -11,15 +11,8 @@ import msgspec
 
 from localllm.base.i18n import N_
 from localllm.research.cited_sentences import read_sentences
-from localllm.research.claim_checks import best_passages, refuse, support_score
-from localllm.research.draft import own_words, plain_form, write_section
-from localllm.research.evidence_lines import evidence_lines, without_origins
-from localllm.research.outline import as_heading, best_need
-from localllm.research.records import Claim, Evidence, Patch, ResearchState, Section, Sentence
-from localllm.research.remark_texts import in_words, remark
-from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, choice
-from localllm.research.run_context import RunContext
-from localllm.research.unsupported_claims import (
+from localllm.research.claims.claim_checks import best_passages, refuse, support_score
+from localllm.research.claims.unsupported_claims import (
     FALSE,
     Judged,
     freeze_supported,
@@ -29,6 +22,13 @@ from localllm.research.unsupported_claims import (
     reason_of,
     standing_of,
 )
+from localllm.research.draft import own_words, plain_form, write_section
+from localllm.research.evidence_lines import evidence_lines, without_origins
+from localllm.research.outline import as_heading, best_need
+from localllm.research.records import Claim, Evidence, Patch, ResearchState, Section, Sentence
+from localllm.research.remark_texts import in_words, remark
+from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, choice
+from localllm.research.run_context import RunContext
 from localllm.text.scripts import is_in_language
 
 _EDIT = answer_schema(action=choice("rewrite", "delete"), sentence=TEXT)

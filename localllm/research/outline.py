@@ -6,9 +6,9 @@ from typing import NamedTuple, cast
 from localllm.base.events import Json
 from localllm.base.i18n import N_
 from localllm.research.cited_sentences import ids_in, tidy
-from localllm.research.claim_checks import support_score
+from localllm.research.claims.claim_checks import support_score
+from localllm.research.claims.open_points import needs_of
 from localllm.research.evidence_lines import evidence_lines
-from localllm.research.open_points import needs_of
 from localllm.research.records import Evidence, ResearchState, Section
 from localllm.research.remark_texts import remark
 from localllm.research.role_answers import TEXT, TEXTS, AnswerUnusable, answer_schema, several

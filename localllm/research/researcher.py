@@ -20,7 +20,7 @@ from localllm.research.note_cache import NoteCache
 from localllm.research.options import ResearchOptions
 from localllm.research.query_plan import plan_queries
 from localllm.research.records import STAGES, ResearchState, Stage
-from localllm.research.report_files import write_failure
+from localllm.research.report.report_files import write_failure
 from localllm.research.run_context import Budget, OnEvent, RunContext, Speed, local_now, nobody
 from localllm.research.run_events import Forecast, ModelAnswered
 from localllm.research.run_store import HISTORY, RUN_ID, RunLock, RunStore, reserve_run, run_folder

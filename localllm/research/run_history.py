@@ -9,8 +9,8 @@ from typing import Literal
 import msgspec
 
 from localllm.base.errors import ResearchError, ResearchUsageError
-from localllm.research.report_files import report_files
-from localllm.research.report_metadata import ReportMetadata, metadata_of, read_metadata
+from localllm.research.report.report_files import report_files
+from localllm.research.report.report_metadata import ReportMetadata, metadata_of, read_metadata
 from localllm.research.run_store import HISTORY, RUN_ID, STORE, RunLock, RunStore, run_folder
 from localllm.text.bm25 import Bm25
 from localllm.text.tokenising import terms

@@ -13,6 +13,8 @@ from typing import Literal
 
 from localllm.base.errors import LLMConnectionError, ResearchModelError
 from localllm.base.i18n import N_, sentences
+from localllm.research.claims.unsupported_claims import settle_draft
+from localllm.research.claims.validation import check_claims
 from localllm.research.control import decide, reason_for
 from localllm.research.draft import quote_sources, write_draft
 from localllm.research.draft_patches import patch_draft
@@ -22,13 +24,11 @@ from localllm.research.model_calls import BudgetSpent
 from localllm.research.query_plan import aim_queries, normalise, plan_queries
 from localllm.research.records import ResearchState, Stage
 from localllm.research.remark_texts import remark
-from localllm.research.report_files import write_report
+from localllm.research.report.report_files import write_report
 from localllm.research.run_context import RunContext, local_now
 from localllm.research.run_events import Finished, RoundDone, StageBegun
 from localllm.research.source_reading import read_sources
 from localllm.research.source_search import search_sources, tell_queries
-from localllm.research.unsupported_claims import settle_draft
-from localllm.research.validation import check_claims
 
 Next = Stage | Literal["done"]
 

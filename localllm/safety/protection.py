@@ -36,8 +36,8 @@ class Protection:
     def covers(self, relative: str, data: bytes = b"") -> bool:
         """Return whether only the user may change the file, to the content `data`."""
         from localllm.sandbox.environment import secrets_named_by
-        from localllm.sandbox.protect.git_attributes import is_closed_attributes
         from localllm.sandbox.protect.protected_paths import is_protected
+        from localllm.sandbox.protect.repositories.git_attributes import is_closed_attributes
         from localllm.sandbox.protect.version_files import is_template_of_versions
 
         if self._is_among_own_files:

@@ -17,7 +17,7 @@ from localllm.safety.plain_commands import PlainCommand, PlainWord, plain_comman
 from localllm.safety.rules import is_within
 from localllm.sandbox.git_config import Setting
 from localllm.sandbox.git_programs import names_program
-from localllm.sandbox.protect.repository import find_place, settings_of
+from localllm.sandbox.protect.repositories.repository import find_place, settings_of
 
 
 class Reads(msgspec.Struct, frozen=True, kw_only=True):

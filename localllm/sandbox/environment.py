@@ -15,7 +15,7 @@ import msgspec
 
 from localllm.base.paths import SYSTEM_FOLDERS
 from localllm.sandbox.dotfiles import CARGO, has_private_key, has_secret, is_git_secret
-from localllm.sandbox.protect.repository import around
+from localllm.sandbox.protect.repositories.repository import around
 from localllm.sandbox.symlinks import resolve
 from localllm.sandbox.system_secrets import GIVEN_TO_CONTAINERS, system_secrets
 

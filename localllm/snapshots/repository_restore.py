@@ -21,10 +21,10 @@ from localllm.base.files import is_temporary
 from localllm.base.jsontext import decode_msgpack
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.sandbox.dotfiles import git_settings_of_user
-from localllm.sandbox.protect.git_files import led_to, line_of
-from localllm.sandbox.protect.git_index import names_refused_path
-from localllm.sandbox.protect.git_settings import harmless_settings, leads_inside
-from localllm.sandbox.protect.index_entries import settings_of
+from localllm.sandbox.protect.repositories.git_files import led_to, line_of
+from localllm.sandbox.protect.repositories.git_index import names_refused_path
+from localllm.sandbox.protect.repositories.git_settings import harmless_settings, leads_inside
+from localllm.sandbox.protect.repositories.index_entries import settings_of
 from localllm.snapshots.blob_store import Contents
 from localllm.snapshots.change_log import UNSTAGED
 from localllm.snapshots.file_state import Known, content_of, losses_of, mode_of

@@ -10,7 +10,7 @@ from localllm.base.i18n import Phrase
 from localllm.base.regular_files import read_regular
 from localllm.sandbox.dotfiles import git_settings_of_user, hooks_out_of_sight
 from localllm.sandbox.git_config import Setting
-from localllm.sandbox.protect.repository import find_place
+from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.tools.merge_state import MergeState, read_merge_state
 
 COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")

@@ -18,8 +18,8 @@ from localllm.base.errors import ToolExecutionError
 from localllm.safety.paths import ProjectRoot, shown
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.dotfiles import git_settings_of_user
-from localllm.sandbox.protect.git_index import IndexCheck
-from localllm.sandbox.protect.repository import Place, RepositoryCheck, find_place
+from localllm.sandbox.protect.repositories.git_index import IndexCheck
+from localllm.sandbox.protect.repositories.repository import Place, RepositoryCheck, find_place
 from localllm.tools.commit_remarks import hooks_in
 from localllm.tools.context import ToolContext, not_shown
 from localllm.tools.git_execution import (

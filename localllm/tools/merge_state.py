@@ -12,7 +12,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase, Phrases
 from localllm.base.regular_files import read_regular
 from localllm.safety.paths import ProjectRoot, shown
-from localllm.sandbox.protect.repository import find_place
+from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.snapshots.repository_objects import unmerged_in_index
 from localllm.text.conflict_markers import marker_lines
 from localllm.text.decoding import NotTextError

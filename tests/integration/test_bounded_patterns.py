@@ -14,14 +14,14 @@ LONG = 400_000
 
 TRIES = {
     "commands of databases": """
-        from localllm.agent.run_facts import _only_queries, _sql_error
+        from localllm.agent.checks.run_facts import _only_queries, _sql_error
         for unit in ("\\n", "\\n ", ";", ";/", "("):
             assert not _only_queries(unit * (400_000 // len(unit)))
             assert not _sql_error(unit * (400_000 // len(unit)), "Error: near a")
         assert _only_queries("cd db;\\n  /usr/bin/sqlite3 a.db 'select 1'")
     """,
     "the line before a block": """
-        from localllm.agent.answer_calls import Block
+        from localllm.agent.checks.answer_calls import Block
         for unit in ("@", "-", "a-", "a/"):
             assert Block("x" + unit * 200_000, "bash", "ls").is_shell
     """,
@@ -99,7 +99,7 @@ TRIES = {
             assert _may_be_written(f"a/.git/{at}HEAD") and not _may_be_written(f"a/.git/{at}hooks/post-commit")
     """,
     "a name on a line": """
-        from localllm.agent.answer_calls import _COMMENT_NAME, _INFO_NAME, _NAME_LINE, _REPLACEMENT
+        from localllm.agent.checks.answer_calls import _COMMENT_NAME, _INFO_NAME, _NAME_LINE, _REPLACEMENT
         for text in ("*", "-", "_", "a.", "`", " "):
             for pattern in (_COMMENT_NAME, _INFO_NAME, _NAME_LINE):
                 assert not pattern.fullmatch(text * 100_000 + "!") and not pattern.fullmatch(text * 80 + "!")

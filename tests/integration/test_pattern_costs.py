@@ -2,7 +2,7 @@
 
 import pytest
 
-from localllm.agent import command_kinds
+from localllm.agent.checks import command_kinds
 from tests.support.each import each
 from tests.support.package_patterns import Pattern, patterns, rooms
 from tests.support.pattern_cost import Risk, risks

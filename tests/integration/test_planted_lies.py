@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from localllm.research.claims.validation import check_claims
 from localllm.research.run_store import RunStore
-from localllm.research.validation import check_claims
 from tests.research_web.dataset import Fact, load
 from tests.research_web.played_models import BrokenModel, HonestModel, YesMan
 from tests.support.research_drafts import begun, client_of, draft, read_topic, run_of

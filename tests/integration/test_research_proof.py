@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from localllm.research.claim_checks import refuse
+from localllm.research.claims.claim_checks import refuse
 from localllm.research.records import ResearchState
-from localllm.research.report import build_report
-from localllm.research.report_files import render
+from localllm.research.report.report import build_report
+from localllm.research.report.report_files import render
 from tests.research_web.dataset import Question, load, squeezed
 from tests.research_web.played_models import BrokenModel, HonestModel, YesMan
 from tests.research_web.report_checker import Defect, check, check_json, read_store

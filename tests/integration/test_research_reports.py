@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from localllm.research.records import ResearchState
-from localllm.research.report import Report, build_report
-from localllm.research.report_files import render, report_files
-from localllm.research.report_metadata import read_metadata
+from localllm.research.report.report import Report, build_report
+from localllm.research.report.report_files import render, report_files
+from localllm.research.report.report_metadata import read_metadata
 from localllm.research.run_events import ResearchEvent, StageBegun
 from tests.research_web.dataset import Question, load, squeezed
 from tests.research_web.played_models import BrokenModel, HonestModel, YesMan

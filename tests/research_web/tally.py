@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from localllm.research.claim_checks import refuse
+from localllm.research.claims.claim_checks import refuse
 from localllm.research.records import Claim, ResearchState
 from tests.research_web.dataset import Dataset, Fact, Lie, load, squeezed
 

@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from localllm.base.events import Json
+from localllm.research.claims.verdicts import judge
 from localllm.research.records import Claim, Evidence, ResearchState, Source, Verdict
 from localllm.research.run_context import RunContext
 from localllm.research.run_store import RunStore, StoredPage
-from localllm.research.verdicts import judge
 from tests.support.claim_pairs import ROOT, ClaimPair, claim_pairs, misplaced_citations
 from tests.support.research_drafts import TODAY, run_of
 from tests.support.research_parts import playing

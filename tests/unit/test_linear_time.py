@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from localllm.agent.announcements import announces
-from localllm.agent.answer_calls import calls_in, holds_change
-from localllm.agent.answer_phrases import admits_failing_tests, is_plan, says_changed
-from localllm.agent.request_phrases import asks_for_change
-from localllm.agent.requested_checks import asks_for_passing
+from localllm.agent.checks.answer_calls import calls_in, holds_change
+from localllm.agent.phrases.announcements import announces
+from localllm.agent.phrases.answer_phrases import admits_failing_tests, is_plan, says_changed
+from localllm.agent.phrases.request_phrases import asks_for_change
+from localllm.agent.phrases.requested_checks import asks_for_passing
 from localllm.base.errors import ToolExecutionError
 from localllm.config.schema import SafetySettings
 from localllm.ensemble.answer_text import without_thinking

@@ -19,7 +19,7 @@ from localllm.integrations.task_queue.research_worker import enqueue, open_broke
 from localllm.research.options import ResearchOptions
 from localllm.research.records import ResearchState
 from localllm.research.remark_texts import in_words
-from localllm.research.report_files import write_report
+from localllm.research.report.report_files import write_report
 from localllm.research.researcher import new_state
 from localllm.research.run_context import OnEvent, nobody
 from localllm.research.run_store import HISTORY, RunLock, RunStore, StoredRow, reserve_run, run_folder

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from localllm.research.claim_checks import refuse
+from localllm.research.claims.claim_checks import refuse
 from localllm.research.market.insights import NotedInsight, check_claim
 from localllm.research.market.market_records import Applicability, Statement
 from localllm.research.role_answers import TEXT, AnswerUnusable, answer_schema, several

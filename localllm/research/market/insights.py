@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from localllm.base.i18n import N_
+from localllm.research.claims.verdicts import judge
 from localllm.research.evidence import add_evidence, shown_of
 from localllm.research.market.market_queries import looked_for
 from localllm.research.market.market_records import FoundResult, Insight, MarketPurpose
@@ -20,7 +21,6 @@ from localllm.research.run_context import RunContext, local_now
 from localllm.research.run_events import ClaimChecked
 from localllm.research.run_store import StoredPage
 from localllm.research.source_reading import mark_copies, read_batch
-from localllm.research.verdicts import judge
 from localllm.text import quotes
 from localllm.text.sanitising import clean
 

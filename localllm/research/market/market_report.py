@@ -21,9 +21,9 @@ from localllm.research.market.market_records import (
     MarketSummary,
     Statement,
 )
-from localllm.research.report_html import POLICY, html_text, report_style
-from localllm.research.report_layout import shown_address
-from localllm.research.report_markdown import markdown_text
+from localllm.research.report.report_html import POLICY, html_text, report_style
+from localllm.research.report.report_layout import shown_address
+from localllm.research.report.report_markdown import markdown_text
 
 Format = Literal["md", "html", "json"]
 FORMATS: tuple[Format, ...] = ("md", "html", "json")

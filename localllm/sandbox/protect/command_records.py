@@ -21,7 +21,7 @@ from localllm.base.i18n import Phrase
 from localllm.base.paths import is_recorded, records_name
 from localllm.base.regular_files import read_regular
 from localllm.sandbox.protect.protected_paths import Entry
-from localllm.sandbox.protect.repository_data import KnownData
+from localllm.sandbox.protect.repositories.repository_data import KnownData
 
 PATIENCE = 30.0
 """Seconds to wait while git runs outside the sandbox."""

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from localllm.sandbox.protect.command_records import CommandRecord
-from localllm.sandbox.protect.derived_git_files import DerivedGitFiles
 from localllm.sandbox.protect.outward_links import OutwardLinks
 from localllm.sandbox.protect.protected_paths import Entry
-from localllm.sandbox.protect.stored_objects import StoredObjects
+from localllm.sandbox.protect.repositories.derived_git_files import DerivedGitFiles
+from localllm.sandbox.protect.repositories.stored_objects import StoredObjects
 
 
 class EndingChecks:

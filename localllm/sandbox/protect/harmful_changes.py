@@ -9,9 +9,6 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
-from localllm.sandbox.protect.git_attributes import OwnFilters
-from localllm.sandbox.protect.git_files import gitfile_target, has_head
-from localllm.sandbox.protect.git_settings import is_harmless_change, leads_inside
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.protected_paths import (
     Entry,
@@ -23,9 +20,12 @@ from localllm.sandbox.protect.protected_paths import (
     is_protected,
     is_seen_from,
 )
-from localllm.sandbox.protect.replaced_objects import is_list_of_refs
-from localllm.sandbox.protect.repository import all_alternates, linked_data, linked_git
-from localllm.sandbox.protect.stored_objects import is_index_of_pack
+from localllm.sandbox.protect.repositories.git_attributes import OwnFilters
+from localllm.sandbox.protect.repositories.git_files import gitfile_target, has_head
+from localllm.sandbox.protect.repositories.git_settings import is_harmless_change, leads_inside
+from localllm.sandbox.protect.repositories.replaced_objects import is_list_of_refs
+from localllm.sandbox.protect.repositories.repository import all_alternates, linked_data, linked_git
+from localllm.sandbox.protect.repositories.stored_objects import is_index_of_pack
 from localllm.sandbox.protect.version_files import is_template_of_versions, is_version_file
 from localllm.sandbox.symlinks import SKIPPED, find_plain
 

@@ -18,10 +18,10 @@ from localllm.base.folded_names import folded
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.compose_files import compose_files_of
-from localllm.sandbox.protect.git_files import gitfile_target, line_of
-from localllm.sandbox.protect.git_settings import local_address, local_places, used_addresses
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
-from localllm.sandbox.protect.repository import Place, all_alternates, find_place, settings_of
+from localllm.sandbox.protect.repositories.git_files import gitfile_target, line_of
+from localllm.sandbox.protect.repositories.git_settings import local_address, local_places, used_addresses
+from localllm.sandbox.protect.repositories.repository import Place, all_alternates, find_place, settings_of
 from localllm.sandbox.protect.sourced_files import sourced_by, versions_beside
 from localllm.sandbox.symlinks import follow
 

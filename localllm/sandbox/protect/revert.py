@@ -25,7 +25,6 @@ from localllm.sandbox.protect.command_records import (
     changed_at,
 )
 from localllm.sandbox.protect.ending_checks import EndingChecks
-from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import with_matches
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
@@ -46,8 +45,9 @@ from localllm.sandbox.protect.protected_paths import (
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.put_back import PutBack, take_in_outputs
 from localllm.sandbox.protect.referenced_files import ReferencedFiles
-from localllm.sandbox.protect.replaced_objects import ReplacedObjects
-from localllm.sandbox.protect.repository_data import RepositoryData
+from localllm.sandbox.protect.repositories.git_index import IndexFiles
+from localllm.sandbox.protect.repositories.replaced_objects import ReplacedObjects
+from localllm.sandbox.protect.repositories.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
 
 _NOTHING = Entry(0, (), b"")

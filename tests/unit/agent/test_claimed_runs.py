@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from localllm.agent.answer_phrases import claims_run, claims_works
-from localllm.agent.completion_checks import Finishing
+from localllm.agent.checks.completion_checks import Finishing
 from localllm.agent.history import History
 from localllm.agent.middleware import Inject, RunState
+from localllm.agent.phrases.answer_phrases import claims_run, claims_works
 from localllm.base.events import ToolCall, Usage
 from localllm.llm.messages import AssistantMessage, Completion
 from localllm.tools.results import ToolResult

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agent.announcements import announces
+from localllm.agent.phrases.announcements import announces
 from localllm.agent.plan_mode import plan_note
 from localllm.base.events import Notice
 from localllm.llm.messages import CompletionRequest, ToolChoice, UserMessage

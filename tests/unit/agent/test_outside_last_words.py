@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from localllm.agent.announcements import announces
+from localllm.agent.phrases.announcements import announces
 from tests.support.each import each
 
 FILES = [Path(__file__).parent / name for name in ("outside-last-words.toml", "blind-last-words.toml")]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from localllm.agent.phrases.request_phrases import asks_about_content
 from localllm.agent.react_agent import ReActAgent
-from localllm.agent.request_phrases import asks_about_content
 from localllm.base.events import RunFinished
 from localllm.config.schema import SafetySettings
 from localllm.llm.messages import UserMessage

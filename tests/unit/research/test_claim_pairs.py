@@ -1,7 +1,7 @@
 from collections import Counter
 from itertools import combinations
 
-from localllm.research.claim_checks import refuse
+from localllm.research.claims.claim_checks import refuse
 from tests.support.claim_pairs import HALVES, PARTS, ClaimPair, Half, claim_pairs, misplaced_citations
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from localllm.base.errors import ResearchError, ResearchUsageError
 from localllm.research.records import ResearchState
-from localllm.research.report_files import write_report
+from localllm.research.report.report_files import write_report
 from localllm.research.run_history import delete_run, matching, past_run, past_runs
 from localllm.research.run_store import HISTORY, RunLock, RunStore, reserve_run
 from tests.support.research_states import told_state

@@ -22,7 +22,7 @@ from localllm.base.errors import (
 from localllm.research import model_calls, workflow
 from localllm.research.records import STAGES, ResearchState, Section, Sentence, Source, Stage
 from localllm.research.remark_texts import in_words
-from localllm.research.report_files import report_files
+from localllm.research.report.report_files import report_files
 from localllm.research.researcher import Researcher, new_state
 from localllm.research.run_context import RunContext
 from localllm.research.run_events import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.sandbox.protect.repository import linked_data
+from localllm.sandbox.protect.repositories.repository import linked_data
 from localllm.sandbox.protect.revert import ProtectedFiles
 from tests.support.each import each
 from tests.support.tools import put

@@ -13,9 +13,9 @@ import pytest
 
 from localllm.base.errors import SafetyViolationError
 from localllm.sandbox.protect import revert
-from localllm.sandbox.protect.git_index import IndexFiles
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
+from localllm.sandbox.protect.repositories.git_index import IndexFiles
 from localllm.sandbox.protect.revert import ProtectedFiles
 
 EVIL = "[core]\n\tfsmonitor = evil\n"

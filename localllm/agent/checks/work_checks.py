@@ -1,0 +1,448 @@
+"""Compare an answer with the single pieces of work that were ordered or that it claims."""
+
+import asyncio
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from localllm.agent.checks.git_checks import CommitLog
+from localllm.agent.checks.run_facts import RunFacts, is_code
+from localllm.agent.checks.selected_tests import files_with_tests, is_test, named_tests, places_of, weakens
+from localllm.agent.checks.test_options import leaves_out
+from localllm.agent.middleware import RunState
+from localllm.agent.phrases import answer_phrases as phrases
+from localllm.agent.phrases import request_phrases, requested_checks
+from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
+from localllm.agent.system_prompt import remark
+from localllm.base.directory_walk import ProjectListing
+from localllm.base.i18n import Phrase
+from localllm.base.lazy_patterns import late_pattern
+from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.safety.paths import shown
+from localllm.text.sanitising import shorten
+from localllm.tools.call_judge import is_among
+from localllm.tools.tool_system import ToolSystem
+
+_INLINE = late_pattern(r" -[ce] |<<")
+_NOT_NEEDED = late_pattern(r"(?i)\b(?:not|no longer) (?:needed|necessary|required)\b|不要|必要は?(?:な|ありませ)")
+_UNREAD = late_pattern(
+    r"(?i)\b(?:can(?:no|')t|can not|could ?n[o']t|could not|unable|not (?:readable|a text|text)|binary|encrypted"
+    r"|damaged|corrupt\w*|scan\w*|password)\b|読(?:め|み取れ|むこと)|開け|テキスト(?:ファイル)?では|バイナリ|破損|壊れ|スキャン|暗号|パスワード"
+)
+_LONGEST_COMMAND = 120
+_MOST_NAMED = 20
+"""Names in a request that are looked for in the project."""
+_MOST_SHOWN = 3
+_TELLING_LINE = 8  # characters
+_NUMBERED = late_pattern(r"^(?:[^\s:]{1,200}:)?\d{1,7}[:|\t-]\s*")
+_COMMITTERS = ("git_commit", "run_command")
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A finding about a run's answer: `name` of the remark for the model, None if only shown to the user; `reason` for
+    the user; whether it `contradicts` the answer, or what was requested."""
+
+    name: str | None
+    reason: Phrase
+    contradicts: bool
+    params: Mapping[str, str] = MappingProxyType({})
+
+
+class WorkChecks:
+    """Compares an answer with the single pieces of work of a run, which may be one of several done."""
+
+    def __init__(self, tools: ToolSystem, facts: RunFacts, listing: ProjectListing) -> None:
+        self._tools = tools
+        self._facts = facts
+        self._listing = listing
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a new run."""
+        self._commits = CommitLog(self._tools.root)
+        self._plan = self._tools.plan.text
+        self._position = self._tools.changes.position
+        self._begun = time.time_ns()
+        self._own_remarks: set[str] = set()
+        self._elsewhere: dict[str, str] = {}
+
+    async def findings(self, state: RunState, text: str) -> list[Finding]:
+        """Return what was ordered or is claimed, and was not done."""
+        if is_told_to_plan(state.history):
+            return []
+        return await asyncio.to_thread(lambda: list(self._each(state, text)))
+
+    def hint(self, state: RunState) -> str:
+        """Return how the user keeps what the run was to remember or to note; "" if nothing, or if files changed."""
+        if self._facts.changed or not request_phrases.may_order_keeping(state.query):
+            return ""
+        from localllm.agent.checks import memory_hint  # few requests order it
+
+        has_planned = self._tools.plan.text != self._plan
+        return memory_hint.hint(state.query, has_planned=has_planned, is_chat=self._tools.is_attended)
+
+    def is_for_files(self, state: RunState) -> bool:
+        """Return whether a request orders an edit of the project: it names a file of it, or one to be saved, or the
+        model has looked at it. Without a file's name, code or a text in the request may be what is to be edited."""
+        request, asked = state.goal, state.history.messages
+        if request_phrases.saves_file(request):
+            return True
+        if not request_phrases.orders_edit(request):
+            return False
+        if any((self._tools.root / path).is_file() for path in phrases.named_files(request)[:_MOST_NAMED]):
+            return True
+        has_text = "```" in request or any("<stdin>" in one.text for one in asked if isinstance(one, UserMessage))
+        return self._facts.has_looked and not has_text
+
+    def _each(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the findings, the most urgent first. Reads files."""
+        yield from self._of_ban(state)
+        yield from self._of_left_edit(state, text)
+        yield from self._of_lost_edit(text)
+        yield from self._of_test(state, text)
+        yield from self._of_tests_alone(state, text)
+        yield from self._of_crash(state, text)
+        yield from self._of_files(state, text)
+        yield from self._of_old_names(state, text)
+        yield from self._of_new_test(state, text)
+        yield from self._of_commit(state, text)
+        yield from self._of_plan(state, text)
+        yield from self._of_unread(state, text)
+        yield from self._of_unreadable(state, text)
+        yield from self._of_evidence(state, text)
+        yield from self._of_paths(state, text)
+
+    def _of_ban(self, state: RunState) -> Iterator[Finding]:
+        """Yield the files that were changed though the request forbids changes, and nobody was asked."""
+        facts = self._facts
+        yield from self._of_banned_files(state)
+        paths = [path for path in facts.changed if path in facts.edited or is_code(path)]
+        if not paths or self._tools.is_attended or not request_phrases.forbids_change(state.query):
+            return
+        from localllm.agent.phrases.claimed_files import ordered_files  # most runs are to change something
+
+        is_as_before = self._tools.changes.are_reverted(self._position, facts.changed)
+        if not is_as_before and not ordered_files(state.query):
+            listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))
+            reason = Phrase("{paths} changed, though the request forbids changes", paths=listed)
+            yield Finding("banned", reason, contradicts=True, params={"paths": listed})
+
+    def _of_banned_files(self, state: RunState) -> Iterator[Finding]:
+        """Yield the files that the request orders to leave as they are, and that are not: a person was asked before the
+        tools for files changed them."""
+        banned = self._tools.bans.files
+        if not self._facts.changed or not banned:
+            return
+        changed = [path for path in self._tools.changes.changed_since(self._position) if is_among(path, banned)]
+        asked = self._facts.edited if self._tools.is_attended else ()
+        if paths := [path for path in changed if path not in asked]:
+            listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))
+            reason = Phrase("{paths} changed, though the request forbids it", paths=listed)
+            yield Finding("banned_file", reason, contradicts=True, params={"paths": listed})
+
+    def _of_left_edit(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that an edit failed and was not made good before another file was edited. One of a file that does not
+        exist may have been a guess: it counts if it was tried twice, or if the request or the answer names the file."""
+        for path, count in self._facts.left_edits.items():
+            name = re.compile(rf"(?<![\w.-]){re.escape(path.rpartition('/')[2])}(?![\w-])", re.ASCII)
+            is_named = bool(name.search(state.goal) or name.search(text))
+            if is_named or count > 1 or (self._tools.root / path).exists():
+                is_known = phrases.admits_failure(text)
+                is_open = is_named and not is_known and not phrases.needs_nothing(text)
+                reason = Phrase("the last edit to {path} was not applied", path=path)
+                yield Finding(None if is_known else "edit_failed", reason, contradicts=is_open, params={"path": path})
+
+    def _of_lost_edit(self, text: str) -> Iterator[Finding]:
+        """Yield that an edit failed of which the file has no line, though other places of the file were edited since.
+        (What is said of a file's newest edit is not said twice.)"""
+        facts = self._facts
+        if not facts.lost_edits or phrases.needs_nothing(text) or _NOT_NEEDED.search(text):
+            return
+        for path, lost in facts.lost_edits.items():
+            if path == facts.failed_edit or path in facts.left_edits or path not in facts.edited:
+                continue
+            file = self._tools.readable_text(path)
+            if file is None or any(line in " ".join(file.split()) for line in lost.added):
+                continue
+            reason = Phrase("an edit to {path} failed and was not made since", path=path)
+            params = {"path": path, "line": shorten(lost.added[0], _LONGEST_COMMAND)}
+            is_known = phrases.admits_failure(text)
+            yield Finding(None if is_known else "edit_lost", reason, contradicts=False, params=params)
+
+    def _of_test(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that a test that the request names, or that failed before, was left out of those that passed since."""
+        facts = self._facts
+        passed = [one for one in facts.tests if one.kind == "test" and one.passed and one.at > facts.changed_at]
+        if not passed or not facts.changed_at or facts.failed_test:
+            return
+        wanted = [*named_tests(state.goal), *(name for one in facts.tests for name in one.failed_tests)]
+        files = files_with_tests(self._listing) if wanted else []
+        places = places_of(self._listing, wanted) if wanted else {}
+        for test, place in places.items():
+            if not all(leaves_out(one.command, test, files, place) for one in passed):
+                continue
+            command = short_command(passed[-1].command)
+            is_known = phrases.admits_not_run(text) or requested_checks.forbids_check(state.goal)
+            may_run = self._tools.may_run(passed[-1].command, by_asking=not facts.was_refused)
+            reason = Phrase("{test} was not run after the change ({command} leaves it out)", test=test, command=command)
+            name = "left_out" if may_run and not is_known else None
+            yield Finding(name, reason, contradicts=False, params={"test": test, "command": command})
+            return
+
+    def _of_tests_alone(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that what fails was to be fixed, and only what tests check was changed; not if the answer says so."""
+        facts, request = self._facts, state.goal
+        changed = [path for path in facts.changed if is_code(path)]
+        has_failed = requested_checks.asks_for_passing(request) or any(not one.passed for one in facts.tests)
+        if not (changed and has_failed and all(map(is_test, changed))) or requested_checks.asks_for_tests(request):
+            return
+        if phrases.says_test_was_changed(text, [path.rpartition("/")[2] for path in changed]):
+            return
+        diffs = self._tools.changes.diffs_since(self._position)
+        weaker = [one.path for one in diffs if one.path in changed and weakens(one.diff)]
+        if weaker:
+            paths = ", ".join(map(shown, weaker[:_MOST_SHOWN]))
+            reason = Phrase("only tests were changed: {paths}", paths=paths)
+            yield Finding("tests_alone", reason, contradicts=False, params={"paths": paths})
+
+    def _of_crash(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that the last program that ran after the change ended by an error, unless the answer says so, or it was
+        a few lines of the model's own and the tests passed."""
+        crash, request = self._facts.crash, state.goal
+        if crash is None or phrases.says_it_raises(text):
+            return
+        if (self._facts.is_tested and _INLINE.search(crash.command)) or self._is_meant(crash.error, text):
+            return
+        command = short_command(crash.command)
+        reason = Phrase("the last run ended by an error ({command})", command=command)
+        error = f": {crash.error}" if crash.error else ""
+        is_open = requested_checks.asks_for_working(request)
+        is_known = phrases.admits_failing_tests(text)
+        params = {"command": command, "error": error}
+        yield Finding(None if is_known else "crashed", reason, contradicts=is_open and not is_known, params=params)
+
+    def _is_meant(self, error: str, text: str) -> bool:
+        """Return whether the answer names an error whose message is in a line that this run has added."""
+        name, _colon, message = error.partition(": ")
+        message = message[:_TELLING_LINE]
+        if len(message) < _TELLING_LINE // 2 or not (name in text or message in text):
+            return False
+        lines = (line for one in self._tools.changes.diffs_since(self._position) for line in one.diff.splitlines())
+        return any(line.startswith("+") and message in line for line in lines)
+
+    def _of_files(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at
+        all was changed, that is said instead."""
+        facts, request = self._facts, state.goal
+        if not facts.has_changed or facts.was_refused or not request_phrases.asks_for_change(request):
+            return
+        from localllm.agent.phrases import claimed_files as files  # most runs end without a change
+
+        known = {made.path for made in self._tools.changes.made_since(0)} | facts.changed.keys() | facts.needless
+        claimed = [one for one in files.claimed_files(text) if not files.is_touched(known, one.path)]
+        is_open = not phrases.admits_failure(text) and not (self._tools.is_attended and phrases.asks_user(text))
+        ordered = files.ordered_files(request) if is_open else []
+        named = dict.fromkeys([*(one.path for one in claimed), *ordered])
+        untouched = (path for path in named if not files.is_touched(known, path))
+        missing = [path for path in untouched if files.is_missing(self._listing, path)]
+        for path in missing:
+            reason = Phrase("{path} does not exist", path=shown(path))
+            yield Finding("missing_file", reason, contradicts=True, params={"path": path})
+        for one in claimed:
+            if one.how == "changed" and one.path != facts.failed_edit and self._is_older(one.path):
+                reason = Phrase("{path} was not changed", path=shown(one.path))
+                yield Finding("unchanged_file", reason, contradicts=True, params={"path": one.path})
+
+    def _of_old_names(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the names that were to be renamed everywhere and still stand somewhere; not if the answer says so."""
+        request = state.goal
+        if not self._facts.has_changed or self._facts.was_refused or not request_phrases.may_rename(request):
+            return
+        from localllm.agent.phrases import old_names  # most runs rename nothing
+
+        for one in old_names.ordered_renamings(request) if request_phrases.asks_for_change(request) else ():
+            places = old_names.places_of_old(self._listing, one, self._tools.readable_text)
+            if places and not phrases.admits_failure(text) and not old_names.says_why(text, one.old, places):
+                reason = Phrase("{old} still stands in {places}", old=one.old, places=old_names.listed(places))
+                what = {"old": one.old, "places": old_names.listed(places)}
+                yield Finding("old_name", reason, contradicts=False, params=what)
+
+    def _of_new_test(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that a test was asked for, or is claimed, and none was written."""
+        facts, request, changes = self._facts, state.goal, self._tools.changes
+        if not facts.has_changed or facts.was_refused or not phrases.speaks_of_tests(request + text):
+            return
+        from localllm.agent.checks import claimed_tests as tests  # most runs are to write none
+
+        wanted = tests.test_wanted(request, text) if request_phrases.asks_for_change(request) else ""
+        paths = {made.path for made in changes.made_since(0)} | facts.changed.keys() | facts.needless
+        if not wanted or phrases.admits_failure(text) or any(map(tests.may_hold_tests, paths)):
+            return
+        if tests.adds_test(changes.diffs_since(self._position)) or tests.has_newer(self._listing, self._begun):
+            return
+        reason = (
+            Phrase("the answer claims a test, but none was written")
+            if wanted == "claimed"
+            else Phrase("the test that was asked for was not written")
+        )
+        yield Finding(
+            "no_test_written", reason, contradicts=False, params={"why": wanted.replace("asked", "asked for")}
+        )
+
+    def _is_older(self, path: str) -> bool:
+        """Return whether a file of the project was last written before this run."""
+        try:
+            return (self._tools.root / path).stat().st_mtime_ns < self._begun
+        except OSError:
+            return False
+
+    def _of_plan(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield what is left of the plan that the model made in this run, or that the user accepted with it. A run that
+        changes nothing, and was not to, may only plan."""
+        is_work = bool(self._facts.changed) or request_phrases.asks_for_change(state.goal)
+        is_own = is_work and self._tools.plan.text != self._plan
+        if not is_own and not any(plan_over_note() in one.text for one in state.history.messages):
+            return
+        from localllm.agent.checks import plan_checks as plans  # most runs have no plan
+
+        is_known = plans.names_rest(text) or phrases.admits_failure(text) or self._facts.was_refused
+        is_known = is_known or (self._tools.is_attended and phrases.asks_user(text))
+        name = None if is_known else "plan_open"
+        done = "" if is_known else text
+        if items := plans.open_items(self._plan, self._tools.plan, state.goal, done) if is_own else []:
+            said = plans.listed(items)
+            yield Finding(
+                name, Phrase("open in the plan: {items}", items=said), contradicts=False, params={"what": said}
+            )
+        elif accepted := plans.accepted_plan(state.history, state.query):
+            touched = {made.path for made in self._tools.changes.made_since(0)} | self._facts.changed.keys()
+            if steps := plans.open_steps(accepted, touched | self._facts.needless):
+                said = plans.listed(steps)
+                reason = Phrase("steps of the plan look open: {steps}", steps=said)
+                yield Finding(name, reason, contradicts=not is_known, params={"what": said})
+
+    def _of_unread(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the file that a question is about, if the model called no tool and no message has held a line of it.
+        Where a change was asked for, that it was not made is said instead."""
+        request, given = (
+            state.query,
+            [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)],
+        )
+        if self._facts.calls or not any(tool.name == "read_file" for tool in state.tools):
+            return
+        paths = phrases.named_files(request)[:_MOST_NAMED]
+        if not paths or request_phrases.asks_for_change(request) or not request_phrases.asks_about_content(request):
+            return
+        if any("<stdin>" in one for one in given) or phrases.admits_failure(text) or phrases.asks_user(text):
+            return
+        for path in paths:
+            name = path.removeprefix("./")
+            is_attached = f"@{path}" in request or f"＠{path}" in request
+            content = None if is_attached else self._tools.unread_text(name)
+            if content is not None and not _shares_line(content, given):
+                reason = Phrase("{path} was not read", path=shown(name))
+                yield Finding("not_read", reason, contradicts=False, params={"path": name})
+                return
+
+    def _of_unreadable(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the file that the request names and that could not be read, if nothing else was found out since and the
+        answer does not say so."""
+        path = self._facts.unreadable
+        if not path or path.rpartition("/")[2] not in state.query or _UNREAD.search(text):
+            return
+        if not (phrases.admits_failure(text) or phrases.asks_user(text)):
+            reason = Phrase("{path} was not read", path=shown(path))
+            yield Finding("unreadable", reason, contradicts=False, params={"path": path})
+
+    def _of_evidence(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the files, lines and long numbers of an answer to a question that nothing has. Where files were, or are
+        to be, changed, an answer may speak of what is not there yet; numbers come from outputs also where a program
+        may have written files that are not tracked."""
+        facts, messages = self._facts, state.history.messages
+        if facts.changed or not facts.calls or request_phrases.asks_for_change(state.goal):
+            return
+        from localllm.agent.checks import answer_evidence as evidence  # most answers of other runs state nothing of it
+
+        own = self._own_remarks
+        known = [one.text for one in messages if not isinstance(one, AssistantMessage) and one.text not in own]
+        if facts.searches:
+            from localllm.rag.citations import references_in
+
+            known += references_in(text)  # they are compared with the passages
+        found: list[evidence.Unfounded] = []
+        if not facts.has_changed:
+            found = evidence.missing_places(text, known, self._listing, self._tools.readable_text, state.goal)
+        name = "not_there"
+        if not found and facts.has_run and not facts.searches and not state.history.generation:
+            written = [
+                call.arguments for one in messages if isinstance(one, AssistantMessage) for call in one.tool_calls
+            ]
+            found, name = evidence.unfounded_numbers(text, [*known, *written]), "no_such_number"
+        what = "; ".join(one.what for one in found)
+        if found:
+            own.add(remark(name, what=what))  # which names what nothing else does
+        for one in found:
+            yield Finding(name, one.reason, contradicts=False, params={"what": what})
+
+    def _of_paths(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield a file that the answer names, that is not there and that nothing in the conversation has named, while
+        one of that name is somewhere else: the model has guessed. Not where files were, or are to be, changed."""
+        if self._facts.has_changed or not state.tools or request_phrases.asks_for_change(state.goal):
+            return
+        paths = phrases.named_paths(text)
+        if not paths:
+            return
+        from localllm.agent.checks.answer_evidence import elsewhere  # most answers name no file
+
+        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
+        for path in paths:
+            if path not in self._elsewhere:
+                is_known = any(path in one for one in known)
+                self._elsewhere[path] = "" if is_known else elsewhere(self._listing, path)
+            if there := self._elsewhere[path]:
+                reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
+                yield Finding("no_such_file", reason, contradicts=False, params={"path": path, "there": there})
+                return
+
+    def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that
+        speaks of the commit in another way is taken for an explanation."""
+        facts, request = self._facts, state.goal
+        is_asked = request_phrases.asks_for_commit(request)
+        if facts.has_committed or facts.was_refused or not (is_asked or facts.has_failed_commit):
+            return
+        tool = next((name for name in _COMMITTERS if any(one.name == name for one in state.tools)), "")
+        is_continued = facts.had_committed and request_phrases.is_agreement(state.query)
+        if not tool or is_continued or self._commits.has_new():
+            return
+        if is_claimed := phrases.says_committed(text):
+            is_excused = phrases.needs_nothing(text) and not facts.has_failed_commit
+        elif phrases.speaks_of_commit(text):
+            is_excused = self._tools.is_attended or not phrases.asks_user(text)
+        else:
+            is_excused = phrases.admits_failing_tests(text) or (phrases.needs_nothing(text) and not facts.changed)
+        if is_excused or not (is_claimed or is_asked):
+            return
+        reason = (
+            Phrase("the answer claims a commit, but none was made")
+            if is_claimed
+            else Phrase("the commit that was asked for was not made")
+        )
+        why = ": the last commit failed" if facts.has_failed_commit else ""
+        yield Finding("not_committed", reason, contradicts=True, params={"why": why, "tool": tool})
+
+
+def short_command(command: str, width: int = _LONGEST_COMMAND) -> str:
+    """Return a command on one line of at most `width` cells."""
+    return shorten(" ".join(command.split()), width)
+
+
+def _shares_line(content: str, texts: Iterable[str]) -> bool:
+    """Return whether a line of a file, not one of a few characters, stands in a text, maybe behind its number."""
+    lines = {line.strip() for line in content.splitlines()} - {""}
+    lines = {line for line in lines if len(line) >= _TELLING_LINE} or lines
+    shown = (line.strip() for text in texts for line in text.splitlines())
+    return any(line in lines or _NUMBERED.sub("", line) in lines for line in shown)

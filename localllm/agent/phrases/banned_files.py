@@ -1,0 +1,81 @@
+"""Recognise the files that a request forbids to change, in English and Japanese."""
+
+import re
+from collections.abc import Sequence
+
+from localllm.agent.phrases.phrase_search import ends_of, sentences_in
+from localllm.base.lazy_patterns import late_pattern
+
+PATH = late_pattern(
+    r"[`\"'「『]{0,3}(?<![\w/.@~:])(?:\./)?(?P<path>(?:[\w@+-][\w.@+-]{0,99}/){0,9}"
+    r"(?:[\w.@+-]{0,99}[\w@+-]\.[A-Za-z]\w{0,9}|(?:Make|Docker|Gem|Rake|Proc)file)(?![\w/(]|\.\w)"
+    r"|(?:[\w@+-][\w.@+-]{0,99}/){1,9}(?!\w))[`\"'」』]{0,3}",
+    re.ASCII,
+)
+STAND_IN = "\ufffc"  # stands for a path
+_MORE = r"(?:,? (?:or|and|nor|&) (?:the )?|, ?(?:the )?|[、・]| ?[とや] ?|及び|および)"
+FILES = rf"(?P<files>(?>{STAND_IN}(?:{_MORE}{STAND_IN}){{0,9}}))"
+THE = r"(?:(?:the|my|our|original|existing|files?|folder|directory) ){0,3}"
+_BANS = (
+    late_pattern(
+        r"\b(?:do not|don't|never|without|(?:you|we) (?:must|should|may|can) ?not)"
+        rf" (?:(?:ever|even|also|please|try to) )?(?:touch|chang|edit|modify|alter)(?:e|ing)? {THE}{FILES}"
+        r"(?: (?:itself|themselves|files?|folder|directory|script|at all|please|for now|yet|either|though)){0,2}"
+        r"(?=[\W]{0,3}$|[,;:.!)]| (?:and|or|but|while|in the process)\b| [-–—])",
+        re.IGNORECASE,
+    ),
+    late_pattern(
+        rf"\b(?:leave|leaving|keep|keeping) {THE}{FILES}(?: (?:file|script|folder|exactly|completely|just)){{0,2}}"
+        r" (?:alone|untouched|unchanged|unmodified|as(?: it| they)? (?:is|are|was|were))\b",
+        re.IGNORECASE,
+    ),
+    late_pattern(
+        rf"{FILES} (?:must|should|has to|have to|is to|are to) (?:stay|remain|be left|be kept) (?:exactly )?"
+        r"(?:alone|untouched|unchanged|unmodified|as (?:it|they))\b",
+        re.IGNORECASE,
+    ),
+    late_pattern(
+        rf"{FILES} (?:(?:must|should|may) not|mustn't|shouldn't|(?:is|are) not to) be "
+        r"(?:touched|changed|edited|modified|altered)\b",
+        re.IGNORECASE,
+    ),
+    late_pattern(rf"\bnot (?:to |in |on )?{THE}{FILES} itself\b", re.IGNORECASE),
+)
+NOT_JA = (
+    r"(?:ない(?=で|こと|よう|まま|[。、！）」]|$)|ず(?=に|[、。]|$)|ません(?=よう|[。、]|$)"
+    r"|ては(?=いけ|なら|だめ|ダメ|駄目)|るな(?=[。、！）」]|$))"
+)
+_BANS_JA = late_pattern(
+    rf"{FILES} ?(?:だけ)?(?:には|は|を|に|も)(?:絶対に|一切|決して|まだ|、){{0,2}}"
+    rf"(?:(?:触|さわ)(?:ら|れ)?{NOT_JA}|(?:いじら?|変え|書き換え|手を(?:加え|つけ|付け|入れ)){NOT_JA}"
+    rf"|(?:変更|編集|修正)(?:は)?(?:[しす]{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
+    r"|そのまま(?:に(?!コピー)|で|残|とし|(?=[。、]|$)))"
+)
+OF_PROGRAM_JA = r"ように(?:直|変|修正|改|設定)|(?:ない|ず)[^」]{0,6}」と|ずに(?:終わ|済)"
+"""Matches what is said of a program that is to be changed, or to be written down, and not to the assistant."""
+OPEN = late_pattern(
+    rf"{OF_PROGRAM_JA}|"
+    r"\b(?:if|unless|why|until|otherwise|except)\b|\?$|場合|なら(?!な)|たら|れば|なぜ|か[。？?]?$|？$",
+    re.IGNORECASE,
+)
+"""Matches what is no plain order, as it depends on something."""
+
+
+def banned_files(request: str) -> list[str]:
+    """Return the files, and the folders with their `/`, that a request forbids to change."""
+    return named_by(request, _BANS, _BANS_JA)
+
+
+def named_by(request: str, patterns: Sequence[re.Pattern[str]], pattern_ja: re.Pattern[str]) -> list[str]:
+    """Return the paths that match FILES of the patterns in plain orders, with STAND_IN for each path."""
+    found: dict[str, None] = {}
+    for said in sentences_in(ends_of(request)):
+        paths = [match["path"] for match in PATH.finditer(said)]
+        if not paths or OPEN.search(said):
+            continue
+        text = PATH.sub(STAND_IN, said)
+        for pattern in patterns if said.isascii() else (*patterns, pattern_ja):
+            for match in pattern.finditer(text):
+                first = text.count(STAND_IN, 0, match.start("files"))
+                found |= dict.fromkeys(paths[first : first + match["files"].count(STAND_IN)])
+    return list(found)

@@ -1,0 +1,199 @@
+"""Find the old name that a request orders to be renamed or replaced, where it still stands in the project."""
+
+import re
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from localllm.agent.phrases.claimed_files import paths_in
+from localllm.agent.phrases.phrase_search import ends_of, sentences_in
+from localllm.base.directory_walk import ProjectListing
+from localllm.base.lazy_patterns import late_pattern
+from localllm.base.regular_files import read_regular
+from localllm.safety.paths import shown
+
+_QUOTES = "`\"'「」『』"
+_NAME = (
+    rf"(?:[{_QUOTES}][^{_QUOTES}\n]{{1,60}}[{_QUOTES}]"
+    r"|(?a:-{0,2}[A-Za-z_$][\w$-]{0,60}(?:(?:\.|::)\w{1,60}){0,4}))"
+)
+_OLD, _NEW = rf"(?P<old>{_NAME})`?(?:\(\))?", rf"(?P<new>{_NAME})`?(?:\(\))?(?!\.\w|/)"
+_KIND = (
+    r"(?:(?:the|all|every|each|any|uses|usages|occurrences|references|calls|instances|mentions|of|to|function|method"
+    r"|class|variable|field|column|option|flag|constant|parameter|argument|attribute|property|module|package|type"
+    r"|struct|interface|key|table|endpoint|setting|identifier|symbol|name|word|term|string|env|environment) ){0,7}"
+)
+_RENAMED = late_pattern(
+    rf"\b(?:rename|change the name of|replace) {_KIND}{_OLD} "
+    r"(?:everywhere |globally |(?:function|method|class|column|field|variable|option|flag|constant|key|table) )?"
+    rf"(?:to|into|as|by|with|->|→|=>) {_KIND}{_NEW}",
+    re.IGNORECASE,
+)
+_AND_SO = late_pattern(rf",? (?:and )?{_OLD} (?:to|into|by|with|->|→|=>) {_NEW}")
+_KIND_JA = "(?:関数|変数|メソッド|クラス|列|カラム)?"
+_RENAMED_JA = late_pattern(
+    rf"{_OLD} ?{_KIND_JA}(?:の{_KIND_JA}名前?)?を ?(?:[^。\n「『`]{{0,12}}(?:で|、))?"
+    rf"(?:すべて|全て|全部|一括で)? ?{_NEW} ?{_KIND_JA}(?:という\w{{1,6}})?[にへ]"
+    r"(?:[^。\n]{0,12}(?:改名|リネーム|置き換え|置換|名前を?変)|(?:すべて|全て|全部)?(?P<loosely>変え|変更し|直し|し)て)"
+    rf"|(?P<old2>{_NAME}) ?の{_KIND_JA}名前?を ?(?P<new2>{_NAME}) ?に(?:変更|変え|し)"
+)
+_EVERYWHERE = late_pattern(
+    r"\b(?:everywhere|throughout|globally|across|whole|entire)\b(?! in (?:this|that|`?[\w./-]{1,200}(?:\.\w|/)))"
+    r"|\b(?:all|every|each) (?:[\w-]{1,20} ){0,2}(?:us(?:es|ages)|occurrences|references|call(?:er)?s|instances"
+    r"|mentions|files?)\b|すべて|全て|全部|全体|あらゆる|一括|至る所|どこでも|全ファイル",
+    re.IGNORECASE,
+)
+_LIMITED = late_pattern(
+    r"\b(?:in|inside|within|of|under) (?:the )?(?:(?:file|module|folder|directory) )?"
+    r"(?:`?[\w./-]{0,200}(?:/|\.[a-z])|(?:this|that|function|class|method|loop|README|docs?|documentation|tests?"
+    r"|comments?|code)\b)|\b(?:only|just|except|but not|don't|do not|without|local|for now)\b"
+    r"|だけ|のみ|以外|除[いく]|[\w/-]\.\w{1,5} ?(?:の|内|で|にある)|この(?:ファイル|関数|クラス|モジュール)"
+    r"|/ ?[の内で]",
+    re.IGNORECASE,
+)
+"""Matches a place to which a request may be limited."""
+_KEPT = late_pattern(
+    r"\b(?:alias|deprecat|backward|compat|(?:keep|leave|support) (?:the )?old)|互換|エイリアス|別名|非推奨|残し",
+    re.IGNORECASE,
+)
+"""Matches a request in which the old name is to go on working."""
+_STAYS = late_pattern(
+    r"\b(?:stays?|kept|keep|left|leave|leaving|remains?|unchanged|untouched|intention\w*|on purpose|deliberate\w*"
+    r"|unrelated|historic\w*|alias|deprecated|not (?:been )?(?:renamed|replaced|changed)"
+    r"|did not (?:rename|replace|change|touch)|still (?:stands?|has|have|uses?|contains?))\b"
+    r"|残[しっりる]|そのまま|意図的|互換|無関係|別の|除[いき]|(?:変更|改名|置換|リネーム)し(?:ていま|ていな|ませ|ない)",
+    re.IGNORECASE,
+)
+_GONE = late_pattern(
+    r"\b(?:no|none|nothing|zero|never|nowhere|neither|any)\b|残(?:って|り)(?:い|は(?:あり)?)?(?:ません|ない)",
+    re.IGNORECASE,
+)
+_DISTINCT = late_pattern(r"(?<=\w)(?:_|-|\.|::|\d)(?=\w)|\w\d|[a-z][A-Z]|^[-_$]|_$")
+_HYPHENED = late_pattern(r"[a-z]+(?:-[a-z]+)+", re.IGNORECASE)
+"""Matches names that may be plain words: replace the for-loop with a comprehension."""
+_RECORDS = late_pattern(
+    r"(?:^|/)(?:change(?:s|log)|history|news|releases?|release[_-]?notes|migrat\w{0,20}|upgrad\w{0,20}|vendor"
+    r"|third_party|node_modules|dist|build|target|\.?venv|__pycache__)(?:[./_-]|$)"
+    r"|\.(?:lock|log|min\.js|map|orig|bak|rej|patch|diff|csv|tsv|svg)$|lock\.\w{1,5}$",
+    re.IGNORECASE,
+)
+"""Matches paths of what tells of earlier versions, or is not written by hand."""
+_LARGEST, _MOST_BYTES = 500_000, 30_000_000
+_MOST_SHOWN, _MOST_FOUND = 5, 50
+
+
+class Renaming(msgspec.Struct, frozen=True):
+    """A name that is to be replaced by another, and the pattern of its uses."""
+
+    old: str
+    new: str
+    pattern: str
+
+
+def ordered_renamings(request: str) -> list[Renaming]:
+    """Return what a request orders to be renamed in the whole project; nothing where the old name is to go on working,
+    or could not be told from other words."""
+    text = ends_of(request)
+    if _KEPT.search(text):
+        return []
+    is_everywhere = bool(_EVERYWHERE.search(text))
+    found: list[Renaming] = []
+    for said in sentences_in(text):
+        for written, other in _pairs(said, is_everywhere=is_everywhere):
+            is_limited = _LIMITED.search(said.replace(written, "").replace(other, "")) and not is_everywhere
+            old, new = written.strip(_QUOTES), other.strip(_QUOTES)
+            is_word = old == written and bool(_HYPHENED.fullmatch(old)) and not re.search("[-_]", new)
+            pattern = "" if is_limited or is_word or paths_in(old) else _uses(old, is_everywhere=is_everywhere)
+            if pattern and not re.search(_whole(old), new):
+                found.append(Renaming(old, new, pattern))
+    return found
+
+
+def _pairs(said: str, *, is_everywhere: bool) -> Iterator[tuple[str, str]]:
+    match = _RENAMED.search(said)
+    if match is None and not said.isascii() and (match := _RENAMED_JA.search(said)):
+        old, new = match["old"] or match["old2"], match["new"] or match["new2"]
+        is_of_all = is_everywhere and not _OF_PART.search(said[: match.start()])
+        if not match["loosely"] or "名" in match[0] or (is_of_all and _style(old) == _style(new) != ""):
+            yield old, new
+        return
+    while match:
+        yield match["old"], match["new"]
+        match = _AND_SO.match(said, match.end())
+
+
+_OF_PART = late_pattern(
+    r"(?<!全体)(?<!ファイル)(?<!コード)(?<!ソース)(?<!プロジェクト)(?<!リポジトリ)(?<!すべて)(?<!全て)"
+    r"の(?:中の)? ?[`「]?$"
+)
+"""Matches what stands before a name where only some of its uses are meant: ボタンの primary_color を全部変えて."""
+
+
+def _style(name: str) -> str:
+    """Return how the words of a name are joined; "" if it is one word. What is to be something of another style may be
+    a setting: LOG_LEVEL を warn_only に変えて."""
+    if "_" in name.strip("_"):
+        return "UPPER_CASE" if name.isupper() else "snake_case"
+    return "camelCase" if re.search("[a-z][A-Z]", name) else ""
+
+
+def _whole(name: str) -> str:
+    """Return the pattern of a name that is no part of another."""
+    return rf"(?<!\w){re.escape(name)}(?!\w)"
+
+
+def _uses(old: str, *, is_everywhere: bool) -> str:
+    """Return the pattern of a name's uses: a plain word, which stands for other things as well, as a call or in
+    backquotes; "" if it cannot be told."""
+    name = re.escape(old)
+    if _DISTINCT.search(old) and old.isascii():
+        return rf"(?<![\w{'-' if old[0] == '-' else ''}]){name}(?!\w|-\w)"
+    if not is_everywhere:
+        return ""
+    if not old.isascii():
+        return name
+    if " " in old:
+        return _whole(old)
+    return rf"(?<![\w.$-]){name}(?=\()|`{name}\b"
+
+
+def places_of_old(listing: ProjectListing, renaming: Renaming, read: Callable[[str], str | None]) -> list[str]:
+    """Return where the old name still stands (`a.py:3`), without lines that hold the new one too: these tell of the
+    change. Of a very large project not all. `read` returns the text of a file, None if it may not be read."""
+    uses, new, word = re.compile(renaming.pattern), re.compile(_whole(renaming.new)), renaming.old.encode()
+    found: list[str] = []
+    left = _MOST_BYTES
+    try:
+        entries = listing.entries
+    except OSError:
+        return []
+    for entry in entries:
+        if entry.is_dir or entry.is_link or entry.size > _LARGEST or _RECORDS.search(entry.path):
+            continue
+        left -= entry.size
+        if left < 0 or len(found) > _MOST_FOUND:
+            break
+        try:
+            content = read_regular(listing.root / entry.path, _LARGEST)
+        except OSError:  # deleted since, or closed to the user
+            continue
+        if word not in content or b"\0" in content or (text := read(entry.path)) is None:
+            continue
+        lines = enumerate(text.splitlines(), 1)
+        found += [f"{shown(entry.path)}:{at}" for at, line in lines if uses.search(line) and not new.search(line)]
+    return found
+
+
+def listed(places: list[str]) -> str:
+    """Return the first of these places."""
+    more = f" … ({len(places)})" if len(places) > _MOST_SHOWN else ""
+    return ", ".join(places[:_MOST_SHOWN]) + more
+
+
+def says_why(answer: str, old: str, places: list[str]) -> bool:
+    """Return whether an answer says that the old name stays somewhere."""
+    names = {old, *(place.rpartition(":")[0].rpartition("/")[2] for place in places)}
+    return any(
+        _STAYS.search(said) and not _GONE.search(said) and any(name in said for name in names)
+        for said in sentences_in(answer)
+    )

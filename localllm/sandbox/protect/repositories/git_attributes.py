@@ -1,0 +1,130 @@
+"""Judge changes of `.gitattributes` where a filter of the user's encrypts files as they are committed (git-crypt).
+
+A line in one of these files takes the filter off: the next commit of a secret, and the push, have it in clear.
+"""
+
+import os
+import re
+from codecs import BOM_UTF8
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from localllm.base.errors import ToolExecutionError
+from localllm.base.folded_names import folded
+from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.git_config import Setting, parse
+from localllm.sandbox.protect.protected_paths import Entry, is_attributes, is_git_settings
+from localllm.sandbox.protect.repositories.repository import find_place, settings_of
+
+_OF_NO_SECRET = frozenset({"lfs"})
+"""Filters that take files out of the repository only because these are large."""
+
+_HARMLESS = re.compile(
+    r"[-!]?(?:text|crlf|diff|merge|binary|whitespace|export-ignore|export-subst|ident|conflict-marker-size"
+    r"|(?:linguist|gitlab)-[\w-]+)(?:=\S*)?|eol=\S*"
+)
+"""Attributes that have nothing to do with filters. Others may be macros that set one."""
+
+_MACRO = re.compile(rb'(?:\[attr\]|("(?:\[|\\133)))([^ \t\r]*)(.*)', re.DOTALL)
+"""A line that defines one; its name may be in quotes."""
+
+_TOO_LONG = 2_048
+"""Bytes of a line that git passes over (attr.h)."""
+
+
+class OwnFilters:
+    """The filters by which the settings of the user and of the project's repositories change what is committed."""
+
+    def __init__(self, root: Path, entries: Mapping[str, Entry], folders: Iterable[Path] = ()) -> None:
+        """`entries`: those at protected names, among them the settings of repositories. `folders`: others whose
+        repositories count."""
+        self._root = root
+        self._entries = entries
+        self._folders = folders
+        self._is_any: bool | None = None
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is one."""
+        if self._is_any is None:
+            self._is_any = any(map(_is_filter, self._settings()))
+        return self._is_any
+
+    def _settings(self) -> Iterator[Setting]:
+        yield from git_settings_of_user(os.environ)
+        folders = {self._root: None, **dict.fromkeys(self._folders)}
+        for path, entry in self._entries.items():
+            if entry.content and is_git_settings(path):
+                yield from parse(entry.content)
+            elif folded(f"/{path}").endswith("/.git"):  # the settings may be elsewhere
+                folders[(self._root / path).parent] = None
+        for folder in folders:
+            with suppress(ToolExecutionError):
+                place = find_place(folder)
+                yield from settings_of(place) if place else ()
+
+    def may_change(self, before: bytes | None, after: bytes | None) -> bool:
+        """Return whether `.gitattributes` may change from and to this content, b"" if there is none; None if it is too
+        large to be read."""
+        if not self.is_any:
+            return True
+        if before is None or after is None:
+            return False
+        has_macro = any(_has_misleading_macro(one.content) for path, one in self._entries.items() if _is_list(path))
+        return _lines(before, has_macro=has_macro) == _lines(after, has_macro=has_macro)
+
+
+def is_closed_attributes(root: Path, path: str) -> bool:
+    """Return whether the path is that of a `.gitattributes` that may take a filter off."""
+    if not is_attributes(path):
+        return False
+    folders = [folder for folder in (root / path).parents if folder.is_relative_to(root)]
+    return OwnFilters(root, {}, folders).is_any
+
+
+def _is_filter(setting: Setting) -> bool:
+    is_one = setting.section == "filter" and setting.name in ("clean", "process") and bool(setting.value)
+    return is_one and folded(setting.subsection) not in _OF_NO_SECRET
+
+
+def _is_list(path: str) -> bool:
+    return is_attributes(path) or f"/{folded(path)}".endswith("/info/attributes")
+
+
+def _split(content: bytes) -> list[bytes]:
+    """Return the lines without the blanks around them, but for those that git passes over for their length. Git drops
+    the mark of the byte order at the beginning."""
+    lines = content.removeprefix(BOM_UTF8).split(b"\n")
+    return [line if len(line) >= _TOO_LONG else line.strip(b" \t\r") for line in lines]
+
+
+def _lines(content: bytes, *, has_macro: bool) -> list[bytes]:
+    """Return the lines that may have to do with filters, in their order, as the last one for a file holds. `has_macro`:
+    another file has a macro with the name of a harmless attribute."""
+    lines = _split(content)
+    has_macro = has_macro or any(line.startswith(b"[") or _MACRO.match(line) for line in lines)
+    return [line for line in lines if len(line) >= _TOO_LONG or not _is_harmless(line, has_macro=has_macro)]
+
+
+def _is_harmless(line: bytes, *, has_macro: bool) -> bool:
+    if not line or line.startswith(b"#"):
+        return True
+    if has_macro or line.startswith((b'"', b"[")):  # a quoted pattern, which no blank has to follow, or a macro
+        return False
+    return _are_harmless(b"".join(line.split(None, 1)[1:]))
+
+
+def _are_harmless(attributes: bytes) -> bool:
+    return all(map(_HARMLESS.fullmatch, attributes.decode("utf-8", "replace").split()))
+
+
+def _has_misleading_macro(content: bytes | None) -> bool:
+    """Whether a macro for filters has the name of a harmless attribute."""
+    for line in _split(content or b""):
+        if macro := _MACRO.match(line):
+            quoted, name, rest = macro.groups()
+            is_misleading = _HARMLESS.fullmatch(name.decode("utf-8", "replace"))
+            if quoted or (is_misleading and not _are_harmless(rest)):
+                return True
+    return False

@@ -1,0 +1,208 @@
+"""What an answer says of itself, as its words tell it."""
+
+import re
+
+import pytest
+
+from localllm.agent.phrases import answer_phrases
+from localllm.agent.phrases.answer_phrases import (
+    admits_failing_tests,
+    admits_failure,
+    says_changed,
+    says_committed,
+    says_tests_pass,
+    unwanted_chinese,
+    wants_input,
+)
+from localllm.agent.phrases.request_phrases import asks_for_change
+from tests.support.each import each
+from tests.support.pattern_cost import risks
+
+
+@each(
+    ("answer", "fails"),
+    [
+        ("I fixed the failing test.", False),
+        ("The broken test is fixed now.", False),
+        ("I repaired the two failing tests in a.py.", False),
+        ("All tests pass.", False),
+        ("The test in b.py still fails.", True),
+        ("I fixed one failing test. Two tests still fail.", True),
+        ("3 failed, 10 passed.", True),
+        ("b.py のテストは失敗したままです。", True),
+        ("The two test failures (test_a, test_b) are not related to this change: total skips an item.", True),
+        ("The new test passes. The failure of test_b was already there before my change.", True),
+        ("My tests pass; the 2 remaining failures are unrelated.", True),
+        ("なお、`test_a` の失敗は、今回の変更前からのものです。", True),
+        ("追加したテストは成功しました。既存の test_b の失敗は今回の変更とは関係ありません。", True),
+        ("I fixed the pre-existing failure of test_b as well.", False),
+        ("The new test passes. test_b was already failing before my change.", True),
+        ("My test passes; test_b fails for an unrelated reason.", True),
+        ("test_b, which was failing before, now passes.", False),
+        ("以前から失敗していたテストも直しました。", False),
+        ("The failure came from a missing import. All tests pass now.", False),
+        ("失敗の原因は import の漏れでした。テストはすべて成功しました。", False),
+        ("All 12 tests pass; no failures remain.", False),
+        ("I fixed the parser. There are no remaining failures.", False),
+        ("All tests pass, with no pre-existing failures.", False),
+        ("All tests pass: the old failure was resolved.", False),
+        ("The failures that existed before are gone. test_b no longer fails.", False),
+        ("すべてのテストが成功しました。残りの失敗はありません。", False),
+        ("All tests pass but two: 2 failures remain.", True),
+        ("No new failures; the two remaining failures are unrelated.", True),
+        ("失敗は変更と関係ありません。", True),
+        ("All tests pass except test_b.", True),
+        ("All tests but test_b pass.", True),
+        ("10 tests pass, but test_b is left.", True),
+        ("No test passes.", True),
+        ("test_b 以外のテストは成功しました。", True),
+        ("All tests pass except for the skipped ones.", False),
+        ("Other than that, all tests pass.", False),
+    ],
+)
+def test_a_test_that_was_fixed_is_none_that_fails(answer: str, fails: bool) -> None:
+    assert admits_failing_tests(answer) == fails
+
+
+@each(
+    ("answer", "fails"),
+    [
+        ("x を 2 にしました。他のファイルは変更していません。", False),
+        ("それ以外のコードは修正しておりません。", False),
+        ("ほかの部分は一切変更を加えていません。", False),
+        ("a.py は変更していません。", True),
+        ("他の箇所の修正に失敗しました。", True),
+        ("他の箇所は修正できませんでした。", True),
+        ("残りの 2 件は修正していません。", True),
+    ],
+)
+def test_that_the_rest_was_kept_is_no_failure(answer: str, fails: bool) -> None:
+    assert admits_failure(answer) == fails
+
+
+def test_a_long_row_of_digits_is_no_count_of_failures() -> None:
+    assert not risks(answer_phrases._STILL_FAILS)
+    assert admits_failing_tests("Ran 120 tests: 100 failed.")
+    assert admits_failing_tests("120 件中 10 件が失敗。")
+
+
+@each(
+    ("answer", "wants"),
+    [
+        ("Please paste the file.", True),
+        ("I'm unable to open your project.", True),
+        ("I cannot see the code.", True),
+        ("ファイルを見せてください。", True),
+        ("The file is read at the start.", False),
+        ("You can read the code in a.py.", False),
+    ],
+)
+def test_whether_it_wants_what_it_could_read(answer: str, wants: bool) -> None:
+    assert wants_input(answer) == wants
+
+
+def test_plain_answers_need_no_pattern_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiled(pattern: str, *_: object) -> None:
+        raise AssertionError(pattern)
+
+    monkeypatch.setattr(re, "search", compiled)
+    monkeypatch.setattr(re, "match", compiled)
+    assert not asks_for_change("Where is the retry logic?")
+    assert not says_tests_pass("It is in client.py, line 40.")
+    assert not wants_input("It is in client.py, line 40.")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Done: f now returns 9.",
+        "f now returns 9.",
+        "I made f return 9.",
+        "The function returns 9 now.",
+        "f は9を返すようになりました。",
+        "9 を返すようにしました。",
+    ],
+)
+def test_a_change_may_be_claimed_in_many_words(answer: str) -> None:
+    assert says_changed(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("f returns 1.", "It is in a.py:3.", "f is not used now that g is there.", "f は 1 を返します。"),
+        *("I changed nothing.", "I've edited no files.", "Understood: we have not, and I wrote none of it."),
+        *("I made no changes.", "I made a list of the open points.", "I made sure that a.py is there."),
+        *("エラーになりました。", "原因が明らかになりました。", "README を参考にしました。"),
+    ],
+)
+def test_what_something_does_is_no_claim(answer: str) -> None:
+    assert not says_changed(answer)
+
+
+@each(
+    ("answer", "is_committed"),
+    [
+        ('I fixed `add`, ran the tests (2 passed) and committed the fix as "Fix add".', True),
+        ("Everything is committed.", True),
+        ("All changes have been committed.", True),
+        ("Committed: Fix add", True),
+        ("I made a commit.", True),
+        ("Commit `a1b2c3d` holds the fix.", True),
+        ("修正をコミットしました。", True),
+        ("テストの後、コミットしています。", True),
+        ("コミット済みです。", True),
+        ("Done. The fix was committed with the message 'x'.", True),
+        ("The fix is not committed.", False),
+        ("I could not commit it.", False),
+        ("Nothing was committed.", False),
+        ("It should be committed by you.", False),
+        ("Shall it be committed?", False),
+        ("コミットしていません。", False),
+        ("コミットできませんでした。", False),
+        ("It is uncommitted.", False),
+        ("committing needs your name: set user.name first.", False),
+        ("I compared it with the last committed version.", False),
+        ("You can commit it now.", False),
+    ],
+)
+def test_whether_it_claims_a_commit(answer: str, is_committed: bool) -> None:
+    assert says_committed(answer) == is_committed
+
+
+@each(
+    ("request", "given", "name"),
+    [
+        ("a.py を直して", "", "language"),
+        ("a.py を中国語に訳して", "", ""),
+        ("Fix the rounding in a.py", "", "language_of_request"),
+        ("why?", "", ""),
+        ("Übersetze die README ins Englische", "", "language_of_request"),
+        ("Reply in zh-CN: what does a.py do?", "", ""),
+        ("Explain the headings of docs/zh.md", "", ""),
+        ("Translate a.md into Chinese", "", ""),
+        ("Fix the rounding in a.py", "Always answer in Chinese.", ""),
+        ("Fix the rounding in a.py", "修复 b.py", ""),
+    ],
+)
+def test_an_answer_in_chinese_to_who_does_not_write_it(request: str, given: str, name: str) -> None:
+    assert unwanted_chinese("好的，已经完成了，测试也通过了。", request, [given]) == name
+    assert unwanted_chinese("Done: 好的 was removed.", request, [given]) == ""
+
+
+@each(
+    ("answer", "claims"),
+    [
+        ("Everything passes now.", True),
+        ("x is 2 now. All green.", True),
+        ("値を直しました。すべて通りました。", True),
+        ("全部パスしました。", True),
+        ("He passed everything to me.", False),
+        ("All of it passed through the queue.", False),
+        ("Everything is green in the picture, as the palette says.", False),
+        ("すべてのファイルを通りました。", False),
+        ("すべて通りましたか？", False),
+    ],
+)
+def test_what_passes_is_tests_also_without_the_word(answer: str, claims: bool) -> None:
+    assert says_tests_pass(answer) == claims

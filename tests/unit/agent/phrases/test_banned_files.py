@@ -1,0 +1,145 @@
+"""A file that the request orders to leave as it is: no tool changes it, and a command that did is not passed over."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.agent.phrases.request_phrases import banned_files
+from localllm.agent.run_stats import AgentResult
+from localllm.config.schema import SafetySettings
+from localllm.llm.messages import UserMessage
+from localllm.tui.headless import HeadlessConfirmer
+from tests.support.agents import Answering, call, make_agent, make_tools, scripted
+from tests.support.each import each
+
+pytestmark = pytest.mark.anyio
+
+
+@each(
+    ("request_", "files"),
+    [
+        ("Make backup.sh robust. Do not touch deploy.sh.", ["deploy.sh"]),
+        ("Make backup.sh robust, but leave deploy.sh alone.", ["deploy.sh"]),
+        ("Apply it to a copy of shop.db, not to shop.db itself.", ["shop.db"]),
+        ("Refactor b.py without touching a.py or `c.py`.", ["a.py", "c.py"]),
+        ("Rename f; don't change tests/ please", ["tests/"]),
+        ("Fix it. Don't edit the Makefile, use a script", ["Makefile"]),
+        ("config.yml must stay unchanged.", ["config.yml"]),
+        ("a.py must not be changed. Fix b.py.", ["a.py"]),
+        ("Keep ./src/api.py exactly as it is.", ["src/api.py"]),
+        ("Never modify db/schema.sql!", ["db/schema.sql"]),
+        ("Fix the bug (don't touch deploy.sh)", ["deploy.sh"]),
+        ("backup.sh を頑丈にして。deploy.sh は触らないで。", ["deploy.sh"]),
+        ("backup.sh を頑丈にして。deploy.sh は触るな。config.py は変更するな。", ["deploy.sh", "config.py"]),
+        ("backup.sh を直して。ただしdeploy.shは変更しないこと", ["deploy.sh"]),
+        ("b.py を変更せず、a.py だけ直して", ["b.py"]),
+        ("README.md はそのままで、a.py を直して。", ["README.md"]),
+        ("a.py と b.py には手を加えないでください。", ["a.py", "b.py"]),
+        ("deploy.shをいじらずに backup.sh を直して", ["deploy.sh"]),
+        ("「deploy.sh」は変更禁止です。", ["deploy.sh"]),
+    ],
+)
+def test_files_to_be_left_as_they_are(request_: str, files: list[str]) -> None:
+    assert banned_files(request_) == files
+
+
+@each(
+    "request_",
+    [
+        "Don't change a.py's API.",
+        "Don't change a.py or b.py's API.",
+        "Don't change the tests in a.py",
+        "Don't change anything but a.py.",
+        "Don't edit a.py directly; run the generator.",
+        "Don't touch a.py until the tests pass",
+        "Do not overwrite a.py",
+        "Why don't you change a.py?",
+        "If you don't change a.py, it fails.",
+        "The script never changes a.csv.",
+        "Write a program that does not change a.csv",
+        "The error is not in a.py itself?",
+        "Change a.py, not b.py's tests",
+        "Can you keep a.py unchanged?",
+        "Keep a.py short.",
+        "Leave a comment in a.py.",
+        "Fix a.py so that x is not changed.",
+        "Without changing a.py the test fails.",
+        "a.py 以外は変更しないで",
+        "a.py の関数名は変更しないで",
+        "a.py を変更しないと直らない",
+        "a.py をそのままコピーして b.py を作って",
+        "a.py は変更できますか？",
+        "a.py が変更されない問題を直して",
+        "a.py を変更しない方法を教えて",
+        "README.md に「deploy.sh は触らないこと」と書いて",
+        "b.py が a.csv を変更しないように直して",
+        "Don't change anything.",
+        "",
+    ],
+)
+def test_other_orders(request_: str) -> None:
+    assert banned_files(request_) == []
+
+
+FIX_A = call("edit_file", file_path="lib/a.py", old_string="x = 1", new_string="x = 2")
+FIX_B = call("edit_file", file_path="b.py", old_string="x = 1", new_string="x = 2")
+BY_COMMAND = call("run_command", command="sed -i 's/x = 1/x = 3/' lib/a.py")
+REQUEST = "Set x to 2 in b.py. Do not touch a.py."
+ANSWER = "x is 2 in b.py; nothing was run."
+
+
+async def ended(folder: Path, request: str, *turns: dict[str, object] | str) -> tuple[AgentResult, list[str]]:
+    put_files(folder)
+    agent = make_agent(
+        scripted(*turns), folder, tools=make_tools(folder, confirmer=HeadlessConfirmer(approve_all=True))
+    )
+    result = await agent.execute_query(request)
+    return result, [said.text for said in agent.history.messages if isinstance(said, UserMessage)][1:]
+
+
+def put_files(folder: Path) -> None:
+    (folder / "lib").mkdir()
+    for name in ("lib/a.py", "b.py"):
+        (folder / name).write_text("x = 1\n")
+
+
+async def test_an_edit_of_one_is_refused_where_nobody_is_there(tmp_path: Path) -> None:
+    result, told = await ended(tmp_path, REQUEST, FIX_B, FIX_A, ANSWER)
+    assert (result.status, told) == ("done", [])
+    assert [(tmp_path / name).read_text() for name in ("lib/a.py", "b.py")] == ["x = 1\n", "x = 2\n"]
+
+
+async def test_a_person_is_asked_about_it_in_this_turn_and_while_it_goes_on(tmp_path: Path) -> None:
+    put_files(tmp_path)
+    confirmer = Answering(approve=True)
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode="auto"))
+    back = call("edit_file", file_path="lib/a.py", old_string="x = 2", new_string="x = 1")
+    agent = make_agent(scripted(FIX_B, FIX_A, ANSWER, back, ANSWER, FIX_A, ANSWER), tmp_path, tools=tools)
+    await agent.execute_query(REQUEST)
+    assert [one.reason for one in confirmer.asked] == ["You asked that this file be left as it is."]
+    await agent.execute_query("Go on.")
+    assert len(confirmer.asked) == 2
+    await agent.execute_query("Set x to 2 in a.py, too.")
+    assert len(confirmer.asked) == 2
+
+
+async def test_a_command_that_changed_one_is_not_passed_over(tmp_path: Path) -> None:
+    result, told = await ended(tmp_path, REQUEST, FIX_B, BY_COMMAND, ANSWER, ANSWER)
+    assert told[0] == "[The user wants lib/a.py left as it is, and it changed. Put it back as it was.]"
+    assert result.status == "incomplete"
+    assert "lib/a.py changed, though the request forbids it" in [str(one) for one in result.unverified]
+
+
+async def test_what_was_put_back_is_no_change(tmp_path: Path) -> None:
+    again = call("run_command", command="sed -i 's/x = 3/x = 1/' lib/a.py")
+    result, _told = await ended(tmp_path, REQUEST, FIX_B, BY_COMMAND, ANSWER, again, ANSWER)
+    assert "lib/a.py changed, though the request forbids it" not in [str(one) for one in result.unverified]
+
+
+async def test_a_name_means_the_file_that_is_there_and_no_other_of_that_name(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    fix_top = call("edit_file", file_path="a.py", old_string="x = 1", new_string="x = 2")
+    request = "Do not touch a.py; only set x to 2 in lib/a.py."
+    result, told = await ended(tmp_path, request, FIX_A, fix_top, "x is 2 in lib/a.py; nothing was run.")
+    assert (result.status, told) == ("done", [])
+    assert [(tmp_path / name).read_text() for name in ("lib/a.py", "a.py")] == ["x = 2\n", "x = 1\n"]
