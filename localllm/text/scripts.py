@@ -1,4 +1,4 @@
-"""Distinguish Japanese text from Chinese and Latin text by its characters."""
+"""Distinguish Japanese text from Chinese and Latin text by its characters, and English by its commonest words."""
 
 import re
 
@@ -10,6 +10,10 @@ _CHINESE = late_pattern(r"[这們们吗呢请請您你我了是没沒还還从�
 """Ideographs of which a Chinese sentence has several, and a Japanese text without kana hardly two."""
 _CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LETTER = late_pattern(r"[^\W\d_]")
+
+_ENGLISH = late_pattern(r"(?i)\b(?:the|an?|is|are|was|it|this|that|of|to|and|in|on|with|for|by|has|have|not)\b")
+_LEAST_ENGLISH = 5
+"""Such words, in a text of sentences and not only of names."""
 
 _LEAST_IDEOGRAPHS, _FEW_IDEOGRAPHS = 10, 4
 _LEAST_KANA = 0.15
@@ -40,6 +44,14 @@ def is_chinese(text: str) -> bool:
     simplified = sum(map(_is_simplified, ideographs))
     is_long = len(ideographs) >= _LEAST_IDEOGRAPHS
     return simplified >= 2 or (is_long and simplified + len(set(_CHINESE.findall(prose))) >= 2)
+
+
+def is_english(text: str) -> bool:
+    """Return whether a text, without code, is English, without a Japanese letter."""
+    prose = _CODE.sub("", text)
+    if _KANA.search(prose) or _IDEOGRAPH.search(prose):
+        return False
+    return len(_ENGLISH.findall(prose)) >= _LEAST_ENGLISH
 
 
 def _is_simplified(ideograph: str) -> bool:

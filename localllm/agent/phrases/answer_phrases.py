@@ -1,12 +1,11 @@
 """Recognise phrases in answers, in English and Japanese."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from localllm.agent.phrases.phrase_search import ends_of, has_any, search_ja, sentences_in
 from localllm.agent.phrases.request_phrases import asks_for_change
 from localllm.base.lazy_patterns import late_pattern
-from localllm.text.scripts import is_chinese, is_in_language
 
 _NOT_SAID = (
     r"(?i)\b(?:if|when(?:ever)?|once|until|unless|whether|should|would|will|could|must|make sure|ensures?|in case"
@@ -453,21 +452,3 @@ def wants_input(answer: str) -> bool:
 def is_plan(answer: str) -> bool:
     """Return whether it lists planned steps."""
     return len(_LIST_LINE.findall(answer)) > 1 and bool(re.search(_PLAN, ends_of(answer)))
-
-
-_LEAST_REQUEST = 20
-"""A shorter one, such as "why?", is written in English by who speaks another language, too."""
-_OF_CHINESE = r"(?i)chin(?:ese|esisch|ois|o)\b|mandarin|(?<![a-z])zh(?![a-z])|translat|[\u3400-\u4dbf\u4e00-\u9fff]"
-
-
-def unwanted_chinese(answer: str, request: str, given: Iterable[str]) -> str:
-    """Return the name of the remark on an answer in Chinese; empty if it is in another language, or may be wanted: a
-    Japanese request mentions it, or one in Latin letters is short, or any text that was `given` mentions or has some.
-    """
-    if not is_chinese(answer):
-        return ""
-    if is_in_language(request, "ja"):
-        return "" if re.search("中国|中文|漢文|訳", request) else "language"
-    if len(request) < _LEAST_REQUEST:
-        return ""
-    return "" if any(re.search(_OF_CHINESE, one) for one in (request, *given)) else "language_of_request"

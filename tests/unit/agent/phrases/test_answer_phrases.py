@@ -11,7 +11,6 @@ from localllm.agent.phrases.answer_phrases import (
     says_changed,
     says_committed,
     says_tests_pass,
-    unwanted_chinese,
     wants_input,
 )
 from localllm.agent.phrases.request_phrases import asks_for_change
@@ -168,26 +167,6 @@ def test_what_something_does_is_no_claim(answer: str) -> None:
 )
 def test_whether_it_claims_a_commit(answer: str, is_committed: bool) -> None:
     assert says_committed(answer) == is_committed
-
-
-@each(
-    ("request", "given", "name"),
-    [
-        ("a.py を直して", "", "language"),
-        ("a.py を中国語に訳して", "", ""),
-        ("Fix the rounding in a.py", "", "language_of_request"),
-        ("why?", "", ""),
-        ("Übersetze die README ins Englische", "", "language_of_request"),
-        ("Reply in zh-CN: what does a.py do?", "", ""),
-        ("Explain the headings of docs/zh.md", "", ""),
-        ("Translate a.md into Chinese", "", ""),
-        ("Fix the rounding in a.py", "Always answer in Chinese.", ""),
-        ("Fix the rounding in a.py", "修复 b.py", ""),
-    ],
-)
-def test_an_answer_in_chinese_to_who_does_not_write_it(request: str, given: str, name: str) -> None:
-    assert unwanted_chinese("好的，已经完成了，测试也通过了。", request, [given]) == name
-    assert unwanted_chinese("Done: 好的 was removed.", request, [given]) == ""
 
 
 @each(
