@@ -15,10 +15,11 @@ from localllm.agent.subagents import Explorer
 from localllm.app.deep_research import can_research, research_tool
 from localllm.app.late_sandbox import late_runner
 from localllm.app.model_session import Answerer, names_model
+from localllm.app.open_project import OpenProject
 from localllm.app.private_log import start_log
 from localllm.app.recovery import Recovery
 from localllm.app.request import Requests
-from localllm.app.session import Conversation, Project, ToolInfo
+from localllm.app.session import Conversation, ToolInfo
 from localllm.app.session_changes import SessionChanges
 from localllm.app.settings_news import SettingsNews
 from localllm.app.start_notices import settings_notices, storage_notices
@@ -460,7 +461,7 @@ class LocalLLMCode(Answerer):
         told = [*storage_notices(self._project.storage), *told, *self._recovery.notices()]
         return [*told, *self.config.warnings, *map(left_out_notice, self._faulty_rules)]
 
-    def _open_project(self) -> Project:
+    def _open_project(self) -> OpenProject:
         """Create the parts shared by all conversations."""
         storage = open_storage(self.root)
         closed = closed_to_reading(self.settings.safety, lambda path: ProjectRoot(self.root).relative(path))
@@ -468,7 +469,7 @@ class LocalLLMCode(Answerer):
         name = self.settings.project.memory_file
         earlier = tuple if is_strange else lambda: self.keeping.sessions.entries(but=self.session_id)
         memory = ProjectMemory(self.root, name, sessions=earlier, closed=closed)
-        return Project(
+        return OpenProject(
             root=self.root,
             here=self.here,
             storage=storage,

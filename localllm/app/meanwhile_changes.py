@@ -6,7 +6,8 @@ from pathlib import Path
 from localllm.base.errors import LocalLLMError
 from localllm.context.pruning import with_calls
 from localllm.llm.messages import AssistantMessage, Message, ToolMessage, path_of
-from localllm.safety.paths import ProjectRoot, shown, some_of
+from localllm.safety.path_names import shown, some_of
+from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.change_log import Transition
 from localllm.snapshots.file_state import look
 

@@ -8,7 +8,7 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import _, ngettext
 from localllm.base.own_folders import reopen_all, reopened_notice
 from localllm.base.paths import is_recorded, state_folder
-from localllm.safety.paths import some_of
+from localllm.safety.path_names import some_of
 from localllm.sandbox.command_runner import LateRunner
 from localllm.tools.change_history import ChangeHistory
 

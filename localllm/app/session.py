@@ -1,9 +1,8 @@
 """One session in a project: its agent and tools, its log, and its checkpoints."""
 
 import asyncio
-import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -15,11 +14,11 @@ from localllm.agent.checkpoints import Checkpoints
 from localllm.agent.compaction import Surroundings
 from localllm.agent.history import History
 from localllm.agent.memory_editor import Remembering
-from localllm.agent.panel.records import Advisers
 from localllm.agent.plan_mode import PlanMode
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import unforged
 from localllm.agent.system_prompt import Briefing, system_prompt
+from localllm.app.open_project import OpenProject, named_paths
 from localllm.app.session_collections import SessionCollections
 from localllm.app.session_recorder import Recorder
 from localllm.app.todo_sync import TodoNews
@@ -37,28 +36,20 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import Phrase, _
-from localllm.base.paths import Storage, cache_folder, state_folder
-from localllm.config.schema import Settings
+from localllm.base.paths import state_folder
 from localllm.context.budget import output_limit
-from localllm.llm.client import LLMClient
 from localllm.llm.messages import AssistantMessage
 from localllm.llm.model_profiles import Profile, choose, profile_named
-from localllm.memory.project_memory import ProjectMemory
 from localllm.memory.session_plan import SessionPlan
-from localllm.rag.locations import user_folder
-from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import Focus
-from localllm.safety.confirmation import Confirmer
 from localllm.safety.journal import Journal, JournalEntry, digest
-from localllm.safety.paths import ProjectRoot, shown, some_of
-from localllm.safety.policy import Policy
+from localllm.safety.path_names import shown, some_of
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import line_of
-from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sandbox.command_runner import LateRunner
 from localllm.sessions.entries import Kept, Profiled, Resumed, Titled
-from localllm.sessions.log import Seal, SessionLog, new_session_id
+from localllm.sessions.log import SessionLog, new_session_id
 from localllm.sessions.relocation import settle
 from localllm.snapshots.change_log import Transition
 from localllm.snapshots.file_state import ABSENT
@@ -73,45 +64,9 @@ from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
     from localllm.agent.replay import Reopened
-    from localllm.rag.knowledge_base import KnowledgeBase
 
 _MOST_OF_ANSWER, _MOST_OF_QUESTION = 6_000, 1_000
 """Characters of an ensemble's answer, and of the question, that are added to the conversation: some three pages."""
-
-
-class Project(msgspec.Struct, frozen=True):
-    """The parts all conversations in a project share. `here` is the current folder in it; `storage` has the project's
-    data; `own_tools` are tools from higher packages; `advisers` are asked by a stuck agent; `closed` are paths that
-    rules deny reading; `knowledge` opens the collections, if there are any; `chosen_model` returns the
-    model that the user has switched to, "" for none."""
-
-    root: Path
-    here: Path
-    storage: Storage
-    settings: Settings
-    client: LLMClient
-    policy: Policy
-    remembered: RememberedRules
-    confirmer: Confirmer
-    shows_pieces: bool
-    runner: LateRunner
-    repo_map: RepoMap
-    own_tools: tuple[Tool, ...]
-    advisers: Advisers | None
-    seal: Seal
-    memory: ProjectMemory
-    closed: Sequence[str]
-    knowledge: "Callable[[], KnowledgeBase | None]"
-    chosen_model: Callable[[], str]
-
-
-def _named_paths(project: "Project") -> Callable[[], frozenset[str]]:
-    """Return a function for the paths in the project that protected files refer to, and the program's own folders
-    there: files in these are trusted."""
-    root = os.path.realpath(project.root)
-    folders = map(os.path.realpath, (user_folder(project.settings, os.environ), cache_folder()))
-    own = frozenset(os.path.relpath(folder, root) for folder in folders if folder.startswith(f"{root}/"))
-    return lambda: own | project.runner.named_paths()
 
 
 class ToolInfo(msgspec.Struct, frozen=True):
@@ -132,7 +87,7 @@ class Conversation:
     the end of the last run, `last_answer` the last one that was given. `title` is the user's name for it.
     """
 
-    def __init__(self, project: Project, reopened: "Reopened | None" = None) -> None:
+    def __init__(self, project: OpenProject, reopened: "Reopened | None" = None) -> None:
         before = reopened.replayed if reopened else None
         self.id = reopened.id if reopened else new_session_id()
         self.usage = before.usage if before else Usage()
@@ -190,7 +145,7 @@ class Conversation:
         """The model's profile in this conversation; before the first answer, the one that would be chosen now."""
         return self._profile if self.agent.history.is_answered else self._fitting_profile()
 
-    def change_project(self, project: Project) -> None:
+    def change_project(self, project: OpenProject) -> None:
         """Continue with the changed settings of `project`, and the tools they offer."""
         self._project = project
         tools = (*self._offered_tools(), *project.own_tools)
@@ -453,7 +408,7 @@ class Conversation:
     def _make_tools(self) -> ToolSystem:
         project = self._project
         context = ToolContext(
-            root=ProjectRoot(project.root, project.storage.outputs_outside, _named_paths(project)),
+            root=ProjectRoot(project.root, project.storage.outputs_outside, named_paths(project)),
             settings=project.settings,
             runner=project.runner,
             output_limit=output_limit(project.client),

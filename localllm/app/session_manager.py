@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from localllm.app.session import Conversation, Project
+from localllm.app.open_project import OpenProject
+from localllm.app.session import Conversation
 from localllm.base import logs
 from localllm.base.errors import ConfigurationError, LocalLLMError
 from localllm.base.events import ConfirmationAnswered, RunFinished, RunStarted, ToolFinished, ToolStarted
@@ -175,7 +176,7 @@ class Keeping:
 
     def __init__(
         self,
-        project: Project,
+        project: OpenProject,
         current: Callable[[], Conversation],
         change_to: Callable[[Conversation], None],
         notify: Callable[[str], Awaitable[None]],
@@ -202,7 +203,7 @@ class Keeping:
         """The sessions as of the last scan, without waiting."""
         return self.sessions.known
 
-    def change_project(self, project: Project) -> None:
+    def change_project(self, project: OpenProject) -> None:
         """Resume sessions with the changed settings of `project`."""
         self._project = project
 

@@ -6,7 +6,7 @@ import posixpath
 import stat
 import sys
 import weakref
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from functools import cache
@@ -15,7 +15,7 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from localllm.base.directory_walk import DEEPEST, walk
+from localllm.base.directory_walk import walk
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.file_lock import FOLDER_PATIENCE, lock_within
 from localllm.base.files import atomic_write_at, is_temporary, open_beneath, open_folder, real_path
@@ -32,7 +32,7 @@ from localllm.safety.folder_entries import (
     read_each,
     refuse_read_only,
 )
-from localllm.text.sanitising import clean
+from localllm.safety.path_names import refuse_odd, shown
 
 if TYPE_CHECKING:
     from localllm.safety.protection import Protection
@@ -42,18 +42,6 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 _OUTPUTS = ".localllm/tool-output/"
 _NEIGHBOURS = 5_000  # files checked for a name similar to a missing one
 _RACES = 100  # attempts to resolve a path while links in it are being exchanged
-_MOST_NAMED = 20
-
-
-def shown(file_path: str) -> str:
-    """Return a path as users and models may see it: on one line, without invisible characters."""
-    return clean(file_path, keep_newlines=False)
-
-
-def some_of(names: Sequence[str]) -> str:
-    """Return the first names, and the number of further ones."""
-    more = f", … (+{len(names) - _MOST_NAMED})" if len(names) > _MOST_NAMED else ""
-    return ", ".join(map(shown, names[:_MOST_NAMED])) + more
 
 
 class ProjectRoot:
@@ -382,7 +370,7 @@ class ProjectRoot:
 
     def _refuse_odd(self, file_path: str) -> None:
         if not self._takes_any_name:
-            _refuse_odd(file_path)
+            refuse_odd(file_path)
 
     def _refuse_special(self, relative: str, file_path: str) -> None:
         try:
@@ -464,23 +452,6 @@ class ProjectRoot:
             else Phrase("Use list_files to see what there is.")
         )
         return ToolExecutionError("file_missing", path=shown(file_path), hint=hint)
-
-
-def _refuse_odd(file_path: str) -> None:
-    """Refuse what is no path of a project file: misleading names, and addresses."""
-    if not file_path:
-        reason = Phrase("it is empty")
-    elif shown(file_path) != file_path:
-        reason = Phrase("it holds control or invisible characters")
-    elif file_path.startswith("~"):
-        reason = Phrase("“~” is not expanded")
-    elif "://" in file_path:
-        reason = Phrase("it is an address, not a file")
-    elif len(file_path.split("/")) > DEEPEST:
-        reason = Phrase("it is more than {count} folders deep", count=DEEPEST)
-    else:
-        return
-    raise SafetyViolationError("path_invalid", path=shown(file_path[:200]), reason=reason)
 
 
 def _beside(parents: list[str], name: str) -> str:

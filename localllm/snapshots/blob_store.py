@@ -17,7 +17,8 @@ from localllm.base.errors import LocalLLMError
 from localllm.base.file_lock import try_lock
 from localllm.base.files import copy_content, is_temporary
 from localllm.base.own_folders import reopen_file
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.change_log import Begun, Change, ChangeLog, Ended, TakenBack
 from localllm.snapshots.file_state import is_in_state, look
 

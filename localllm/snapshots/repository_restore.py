@@ -19,7 +19,8 @@ import msgspec
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.files import is_temporary
 from localllm.base.jsontext import decode_msgpack
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.repositories.git_files import led_to, line_of
 from localllm.sandbox.protect.repositories.git_index import names_refused_path

@@ -22,7 +22,8 @@ from localllm.base.file_lock import FileLock
 from localllm.base.files import atomic_write
 from localllm.base.paths import project_name, state_folder
 from localllm.base.project_state import earlier_place, note_place
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
 from localllm.snapshots.change_log import (
     OWN_WRITE,

@@ -10,7 +10,8 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import N_, Counted, _
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.blob_store import Contents
 from localllm.snapshots.change_log import Change
 from localllm.snapshots.file_state import ABSENT, content_of, is_in_state, is_unkept, mode_of

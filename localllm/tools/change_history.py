@@ -12,7 +12,7 @@ from localllm.base.file_lock import FileLock
 from localllm.base.i18n import N_, _
 from localllm.base.paths import SETTINGS_FILE
 from localllm.base.regular_files import clock_time
-from localllm.safety.paths import shown, some_of
+from localllm.safety.path_names import shown, some_of
 from localllm.safety.policy import Verdict
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Tool

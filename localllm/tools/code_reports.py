@@ -16,7 +16,8 @@ from localllm.code.grammars import GRAMMARS, language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, outline
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
 from localllm.text.sanitising import clean

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
-from localllm.safety.paths import shown, some_of
+from localllm.safety.path_names import shown, some_of
 from localllm.safety.rules import line_of
 from localllm.text.decoding import NotTextError, decode
 

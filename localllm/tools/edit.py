@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from localllm.base.i18n import _
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement

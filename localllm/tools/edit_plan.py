@@ -14,7 +14,7 @@ from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.documents import notebook_cells
 from localllm.safety.code_loss import detect_code_destruction, new_errors, placeholder
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.data_formats import is_makefile, with_recipe_tabs
 from localllm.text.decoding import encode

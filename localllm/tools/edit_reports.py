@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, Phrase
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.text.decoding import split_lines
 from localllm.text.diffing import line_differences
 from localllm.text.matching import Span, Step, without_numbers

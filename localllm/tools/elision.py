@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from localllm.base.errors import ToolExecutionError
 from localllm.safety.code_loss import elides
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.text.matching import MOST_PLACES, Match, Span, TooManyPlacesError, find
 from localllm.text.merging import indent_unit, merge
 

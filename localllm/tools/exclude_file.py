@@ -7,7 +7,7 @@ from pathlib import Path
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase
 from localllm.base.regular_files import read_regular
-from localllm.safety.paths import some_of
+from localllm.safety.path_names import some_of
 from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.text.sanitising import shorten
 

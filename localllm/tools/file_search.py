@@ -19,7 +19,7 @@ from localllm.base.i18n import N_, Phrase, plural
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.paths import find_program, passed_over
 from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import ToolOutput
 from localllm.tools.context import NotShown, ToolContext, not_shown

@@ -12,7 +12,8 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import N_, Phrase, _, plural
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.decoding import Decoded
 from localllm.tools.context import ToolContext

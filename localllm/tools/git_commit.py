@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import N_, Phrase, Phrases, ngettext
 from localllm.base.regular_files import NO_LINK, READ, opened
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import is_within
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.text.conflict_markers import marker_lines

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 from localllm.base.errors import ToolExecutionError
 from localllm.base.i18n import Phrase
 from localllm.base.paths import find_program, passed_over, search_path
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.git_programs import runs_from_folder
 

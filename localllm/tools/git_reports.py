@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from localllm.base.i18n import N_, Phrase, Phrases
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import NotTextError, decode
 from localllm.tools.context import ToolContext, not_shown

@@ -15,7 +15,8 @@ from shlex import join, quote
 from typing import NamedTuple
 
 from localllm.base.errors import ToolExecutionError
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.sandbox.command_runner import CommandRunner
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.repositories.git_index import IndexCheck

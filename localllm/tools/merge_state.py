@@ -11,7 +11,8 @@ from typing import NamedTuple
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase, Phrases
 from localllm.base.regular_files import read_regular
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.snapshots.repository_objects import unmerged_in_index
 from localllm.text.conflict_markers import marker_lines

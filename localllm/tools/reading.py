@@ -17,7 +17,7 @@ from localllm.documents.pdf import PdfError, pdf_text
 from localllm.documents.word import WordError, word_markdown
 from localllm.documents.workbooks import WorkbookError, is_workbook, read_workbook, workbook_text
 from localllm.llm.messages import Image
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.decoding import Decoded, NotTextError, decode, split_lines
 from localllm.text.file_type import HEAD, Picture, kind_of, picture_in

@@ -24,7 +24,8 @@ from localllm.base.events import Json
 from localllm.base.jsontext import decode_json
 from localllm.llm.messages import ToolSpec
 from localllm.safety.call_arguments import ArgumentsError, Fitted
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Passages, PreviewFunction, Redirect, Risk, Tool, ToolFunction, Touches
 
 

@@ -12,7 +12,7 @@ from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.base.kept_outputs import keep_output
 from localllm.llm.messages import Image
 from localllm.safety.journal import JournalEntry, digest
-from localllm.safety.paths import shown, some_of
+from localllm.safety.path_names import shown, some_of
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.safety.tool_definition import Preview, ToolOutput
 from localllm.snapshots.change_log import Change

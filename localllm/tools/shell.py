@@ -14,7 +14,7 @@ from localllm.base.i18n import N_, Phrase, _, plural
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.own_folders import reopened_notice
 from localllm.safety.journal import Journal, JournalEntry, digest
-from localllm.safety.paths import shown, some_of
+from localllm.safety.path_names import shown, some_of
 from localllm.safety.rules import line_of
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.sandbox.background import EXCESS, BackgroundCommand

@@ -14,7 +14,8 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase, plural
 from localllm.base.regular_files import clock_time
-from localllm.safety.paths import ProjectRoot, shown
+from localllm.safety.path_names import shown
+from localllm.safety.paths import ProjectRoot
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
 from localllm.text.file_type import HEAD, kind_of
 from localllm.tools.edit_arguments import Replacement

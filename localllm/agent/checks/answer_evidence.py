@@ -17,7 +17,7 @@ from localllm.agent.phrases.phrase_search import sentences_in
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 
 _MOST = 3
 """Findings of one kind that are named."""

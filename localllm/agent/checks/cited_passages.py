@@ -14,7 +14,7 @@ from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.rag.citations import points_to, read_reference, references_in, sentences_with_citations
 from localllm.rag.records import Hit
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.text.calculations import is_result
 from localllm.text.quantities import quantities
 from localllm.text.quantity import SOFT, Quantity

@@ -10,7 +10,7 @@ from localllm.agent.checks.run_facts import RunFacts
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
-from localllm.safety.paths import some_of
+from localllm.safety.path_names import some_of
 from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.tools.change_history import ChangeHistory
 

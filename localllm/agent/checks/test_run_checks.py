@@ -13,7 +13,7 @@ from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.base.i18n import Phrase, _
 from localllm.llm.messages import UserMessage
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem

@@ -21,7 +21,7 @@ from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 from localllm.text.sanitising import shorten
 from localllm.tools.call_judge import is_among
 from localllm.tools.tool_system import ToolSystem

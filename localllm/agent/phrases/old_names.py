@@ -10,7 +10,7 @@ from localllm.agent.phrases.phrase_search import ends_of, sentences_in
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
-from localllm.safety.paths import shown
+from localllm.safety.path_names import shown
 
 _QUOTES = "`\"'「」『』"
 _NAME = (

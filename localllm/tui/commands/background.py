@@ -1,7 +1,7 @@
 """Commands about background processes."""
 
 from localllm.base.i18n import N_, _
-from localllm.safety.paths import some_of
+from localllm.safety.path_names import some_of
 from localllm.sandbox.background import BackgroundCommand
 from localllm.text.sanitising import clean, shorten
 from localllm.tui.commands.context import ChatContext

@@ -12,7 +12,8 @@ import pytest
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.file_lock import FileLock
 from localllm.safety import paths
-from localllm.safety.paths import ProjectRoot, some_of
+from localllm.safety.path_names import some_of
+from localllm.safety.paths import ProjectRoot
 from tests.support.tools import put
 
 
