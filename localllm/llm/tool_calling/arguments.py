@@ -11,7 +11,7 @@ from localllm.base.foreign_tools import KINDS, argument_meant, names_of, tool_me
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import ToolSpec
-from localllm.llm.tool_calling.json_repair import repair_json
+from localllm.llm.tool_calling.json_repair import doubled_backslashes, repair_json
 
 _NOT_IN_A_NAME = late_pattern(r"[\s_.\-]+")
 _AROUND = late_pattern(
@@ -96,6 +96,7 @@ def settle(text: str, tool: ToolSpec | None, *, closes: bool = True) -> str:
     `tool` is None if unknown. `closes`: see repair_json.
     """
     fixed = repair_json(text, closes=closes)
+    fixed = fixed and doubled_backslashes(fixed)
     given = _decoded(fixed)
     if isinstance(given, str) and _may_hold_object(given):
         given = _decoded(repair_json(given, closes=closes))

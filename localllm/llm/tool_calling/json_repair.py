@@ -40,6 +40,15 @@ _NUMBER = late_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
 _WORD = late_pattern(r"[A-Za-z_$][\w$-]*")
 _KEYWORD = late_pattern(r"([A-Za-z_]\w*)\s*=(?!=)\s*")
 _TO_ESCAPE = late_pattern(r'\\(?:u[0-9a-fA-F]{4}|.)|["\x00-\x1f]', re.DOTALL)
+_SINGLE = late_pattern(
+    r"\\(?:[^bfrtn]|(b"
+    r'|[fr](?!\\[nrf]|")'
+    r"|t(?=ext(?:(?:bf|it|tt|sc|rm|sf|normal|(?:super|sub)script)?\{|width|height|color)|heta\b|imes\b|ilde\b"
+    r"|au[$_^})]|ableofcontents)"
+    r"|n(?=abla\b|ewcommand|ewenvironment|ewtheorem|ewpage|ewline\b|oindent|onumber|ormalsize))|.)"
+)
+"""Escapes in JSON; as group 1 those that no text wants, and that were to be backslashes: a backspace, a form feed or
+carriage return within a line, and what makes \\textbf or \\nabla a tab or line break before no word."""
 _HARMLESS_REST = late_pattern(rf"[{BLANK}\"'`}}\]);,]*")
 _DOUBLED = late_pattern(rf"\{{[{BLANK}]*\{{(?=[{BLANK}]*[\"'“\w])")
 _COMMAS = (",", "，", "、")
@@ -68,6 +77,13 @@ def repair_json(text: str, *, closes: bool = True) -> str | None:
     except (_UnreadableError, RecursionError):
         return None
     return fixed if _is_valid(fixed) else None
+
+
+def doubled_backslashes(text: str) -> str:
+    """Return valid JSON with those backslashes doubled that were written once, as in "\\bword" or "\\frac"."""
+    if "\\" not in text:
+        return text
+    return _SINGLE.sub(lambda hit: f"\\{hit[0]}" if hit[1] else hit[0], text)
 
 
 def keywords_to_json(text: str, parameters: Sequence[str], *, closes: bool = True) -> str | None:

@@ -29,6 +29,30 @@ def test_what_a_tool_is_given(tool: str, given: str, wanted: str) -> None:
 
 
 @each(
+    ("written", "text"),
+    [
+        (
+            r"\\title{A}\n\begin{a}\n\textbf{b} \ref{c}\n\end{a}",
+            "\\title{A}\n\\begin{a}\n\\textbf{b} \\ref{c}\n\\end{a}",
+        ),
+        (r"\frac{1}{2} \nabla x", r"\frac{1}{2} \nabla x"),
+        (r"re.compile(r'\b(foo)\b')", r"re.compile(r'\b(foo)\b')"),
+        (r"grep '\bfoo\b", r"grep '\bfoo\b"),
+        (r"\\b \\frac \\\\n", r"\b \frac \\n"),
+        (r"$\theta \times \tau$, \\tau$", r"$\theta \times \tau$, \tau$"),
+        (r"printf '\rDone'", r"printf '\rDone'"),
+        (r"a\r\nb\r\n", "a\r\nb\r\n"),
+        (r"a\tname\text\n\tau := 1\n\timestamp\n\newer\nu)", "a\tname\text\n\tau := 1\n\timestamp\n\newer\nu)"),
+        (r"(provide 'a)\n\f\n(defun b ()", "(provide 'a)\n\f\n(defun b ()"),
+        (r"\u0041 \"b\" \/", 'A "b" /'),
+    ],
+)
+def test_backslashes_that_were_not_doubled(written: str, text: str) -> None:
+    given = f'{{"file_path": "a", "content": "{written}"}}'
+    assert msgspec.json.decode(settle(given, TOOLS["write_file"])) == {"file_path": "a", "content": text}
+
+
+@each(
     ("given", "command"),
     [
         ("ls -la", "ls -la"),
