@@ -5,12 +5,13 @@ Linux only (inotify(7)), and only on file systems that are not changed behind th
 
 import os
 import struct
-import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+
+from localllm.base.file_systems import is_local
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _CREATE, _DELETE = 0x2, 0x4, 0x8, 0x100, 0x200  # linux/inotify.h
 _MOVED_FROM, _MOVED_TO = 0x40, 0x80
@@ -25,10 +26,6 @@ _UNMOUNT, _OVERFLOW, _IGNORED = 0x2000, 0x4000, 0x8000
 _HEAD = struct.Struct("iIII")
 _BUFFER = 1 << 18
 _SHARE = 4  # use a quarter of the user's watches: editors need some too
-
-_LOCAL = frozenset(
-    {0xEF53, 0x58465342, 0x9123683E, 0x01021994, 0x2FC12FC1, 0xF2F52010, 0xCA451A4E, 0x794C7630}
-)  # linux/magic.h: ext, xfs, btrfs, tmpfs, zfs, f2fs, bcachefs, overlay
 
 
 class Touched(msgspec.Struct, frozen=True):
@@ -85,7 +82,7 @@ class Watcher:
 
     def __init__(self, root: Path, kinds: int = _CHANGES) -> None:
         """Create a watcher for folders on the file system of `root`."""
-        if not sys.platform.startswith("linux") or not _is_local(root):
+        if not is_local(root):
             raise OSError("cannot be watched")
         import ctypes
 
@@ -151,13 +148,3 @@ class Watcher:
             return os.read(self._fd, _BUFFER)
         except BlockingIOError:
             return b""
-
-
-def _is_local(path: Path) -> bool:
-    import ctypes
-
-    facts = ctypes.create_string_buffer(256)  # struct statfs begins with the type, a long
-    if ctypes.CDLL(None).statfs(os.fsencode(path), facts) != 0:
-        return False
-    (kind,) = struct.unpack_from("@l", facts)
-    return kind & 0xFFFFFFFF in _LOCAL

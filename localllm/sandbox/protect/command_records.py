@@ -38,6 +38,7 @@ class CommandRecord(KnownData, kw_only=True):
     """The state before commands, which the state after them is compared with: by this program or, if killed, the next.
 
     `begun`, `opened`: when the commands and the program began (ns, less a margin, as file times are coarse).
+    `started`: no command had begun before; closer than `begun`, and of the file system of the root alone. 0: not known.
     `before`: the entries at protected names, and those of no known kind in repository data (`in_data`).
     `gone`: config files of repositories that no longer exist. `tops`: protected paths, including empty folders.
     `named`: what the protected files refer to; `places`: see Leads; `linkless`: other paths that may have no symlink.
@@ -47,6 +48,7 @@ class CommandRecord(KnownData, kw_only=True):
 
     root: str = ""
     begun: int = 0
+    started: int = 0
     opened: int = 0
     before: dict[str, Entry] = msgspec.field(default_factory=dict[str, Entry])
     in_data: frozenset[str] = frozenset()

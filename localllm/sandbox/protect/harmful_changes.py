@@ -49,6 +49,7 @@ class HarmfulChanges:
         self._within = within
         self._earlier = tuple(earlier)
         self._filters = OwnFilters(root, known.before)
+        self._device = root.lstat().st_dev
 
     def was(self, path: str) -> Entry | None:
         """Return the entry from before, also of a repository that is removed or broken."""
@@ -150,9 +151,14 @@ class HarmfulChanges:
             leads = [] if is_by_its_name else folders_that_lead_to(path)
             folders = [one for one in folders if one in leads or known.last.get(one) != inode(self._root / one)]
         times = [entry.identity[4], *(changed_at(self._root / one) for one in folders)]
-        if was_seen or max(times) >= known.begun:
+        if was_seen or max(times) >= self._started(entry):
             return False
         return not any(lifetime.saw_change(entry) for lifetime in self._earlier)
+
+    def _started(self, entry: Entry) -> int:
+        """Return the time before which no command changed anything on the entry's file system."""
+        is_of_root = entry.identity[0] == self._device
+        return (is_of_root and self.known.started) or self.known.begun
 
     def _went_with_its_repository(self, path: str) -> bool:
         """Return whether the path was part of a `.git` or linked work tree that is removed as a whole: nothing trusts a

@@ -16,19 +16,19 @@ import msgspec
 
 from localllm.base import logs
 from localllm.base.errors import SafetyViolationError, ToolExecutionError
+from localllm.base.file_systems import has_exact_times
 from localllm.sandbox.protect.command_records import (
     PATIENCE,
     CommandRecord,
     CommandRecords,
     Lifetime,
     OthersRecord,
-    changed_at,
 )
 from localllm.sandbox.protect.ending_checks import EndingChecks
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import with_matches
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
-from localllm.sandbox.protect.package_folders import folders_in_packages
+from localllm.sandbox.protect.package_folders import KnownPackages
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
@@ -58,10 +58,12 @@ _MOST_ROUNDS = 10  # of opening folders that commands have made unreadable
 _MOST_LOOKS = 100  # ahead, and where commands are stopped
 _TIME_BEFORE = 0.5  # seconds for all folders; enough for some 100,000 known ones
 _TIME_AFTER = 3.0
+_TIME_WHERE_NEW = 5.0  # before a command, where packages have been installed
 _TIME_AT_START = 20.0  # after a killed command, or one after which there was no time to scan all
 _MOST_AT_ONCE = 1_000  # paths that are restored at one time while commands run
 _A_MOMENT = 0.15  # seconds at least: what git makes in several steps is complete by then
 _COARSE = 3_000_000_000  # nanoseconds by which file times may be off on some file systems
+_EXACT = 100_000_000  # nanoseconds by which they may be off on those of this machine; a tick of its clock is shorter
 
 
 class ProtectedFiles:
@@ -95,7 +97,9 @@ class ProtectedFiles:
         self._replaced = ReplacedObjects(root)
         self._at_end = EndingChecks(root, is_hidden)
         self._coarse = coarse
+        self._margin = min(coarse, _EXACT) if has_exact_times(root) else coarse
         self._opened = time.time_ns() - coarse
+        self._made = time.monotonic_ns()
         self._is_overlooked = False
         self._is_cut_short = False
         self._is_too_large = False
@@ -105,8 +109,7 @@ class ProtectedFiles:
         self._is_unfinished = False
         self._failed: Exception | None = None
         self._spared = frozenset[str]()
-        self._in_packages: dict[str, int] = {}
-        self._packages: dict[str, int] = {}
+        self._packages = KnownPackages(root)
         self._pinned_first: set[str] | None = None
         self._put = PutBack(root, quarantine)
 
@@ -126,8 +129,7 @@ class ProtectedFiles:
 
     def _note_packages(self, found: Iterable[str], reach: Reach, others: Collection[OthersRecord]) -> None:
         if not (self._running or others or self._records.is_of_others()):
-            self._in_packages = folders_in_packages(self._root, found)
-            self._packages = {folder: changed_at(self._root / folder) for folder in reach.last}
+            self._packages.note(found, reach.last)
 
     def recover(self) -> tuple[str, ...]:
         """Undo the changes of commands whose program was killed, or after which not all could be scanned; return the
@@ -189,13 +191,13 @@ class ProtectedFiles:
 
     def _look_before(self, last: CommandRecord) -> CommandRecord:
         """Scan the project before a command. `last`: the state before the previous one."""
-        begun = time.time_ns() - self._coarse
+        begun, asked_for = time.time_ns() - self._coarse, time.monotonic_ns()
         reach, tops = Reach(_TIME_BEFORE), list[str]()
         others = list(self._records.of_others())  # their commands may end during the scan, or begin
         before = self._walk.look(last.before, tops, reach)
-        if not others and any(self._packages.get(folder) != changed_at(self._root / folder) for folder in reach.last):
-            # They were not scanned ahead yet, or the user has installed something.
-            found = self._walk.look(last.before, reach=Reach(_TIME_BEFORE, skipped=True))
+        is_new = not (others or self._packages.are_known(reach.last))
+        if is_new:  # they were not scanned ahead yet, or the user has installed something
+            found = self._walk.look(last.before, reach=Reach(_TIME_WHERE_NEW, skipped=True))
             self._note_packages(found, reach, others)
         self._see_links(reach, others)
         self._is_overlooked = self._is_cut_short = self._replaced.is_cut = False
@@ -213,10 +215,13 @@ class ProtectedFiles:
         gone = {path: entry for path, entry in settings.items() if path not in before}
         self._put.leave_out_stuck(before)
         above_packages = {folder.rpartition("/")[0] for folder in reach.last}
+        if reach.last or not reach.is_complete:
+            self._wait_out_the_margin(asked_for if is_new else self._made)
         return CommandRecord(
             **msgspec.structs.asdict(self._data.known),
             root=str(self._root),
             begun=begun,
+            started=time.time_ns() - self._margin,
             opened=self._opened,
             before=before,
             in_data=frozenset(in_data),
@@ -227,9 +232,14 @@ class ProtectedFiles:
             linkless=referenced.linkless,
             repositories=frozenset(reach.repositories),
             visited=frozenset(above_packages if reach.is_complete else reach.visited),
-            last=self._in_packages | reach.last,
+            last=self._packages.inodes | reach.last,
             is_complete=reach.is_complete,
         )
+
+    def _wait_out_the_margin(self, moment: int) -> None:
+        """Wait until what was made before the `moment` (time.monotonic_ns) is older, by its times, than what a command
+        makes now."""
+        time.sleep(max(moment + self._margin - time.monotonic_ns(), 0) / 1e9)
 
     def _see_links(self, reach: Reach, others: Iterable[OthersRecord]) -> None:
         """Record the links that a scan has found. `others`: the commands of other programs when it began."""
@@ -401,8 +411,7 @@ class ProtectedFiles:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in undone.found}
         if most is None and not is_held:
-            self._in_packages = folders_in_packages(self._root, left)
-            self._packages = {folder: changed_at(self._root / folder) for folder in reach.last}
+            self._packages.note(left, reach.last)
         return tuple(sorted({*undone.restored, *self._put.copy_linked(left, harmful)}))
 
     def _look_late(self, reach: Reach, harmful: HarmfulChanges, *, is_ours: bool, is_held: bool) -> dict[str, Entry]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import SafetyViolationError
+from localllm.base.file_systems import has_exact_times
 from localllm.sandbox.protect import revert
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
@@ -81,6 +82,43 @@ def test_of_a_package_what_was_there_before_a_command_stays_whenever_it_came(roo
     assert files.end() == ()
     assert (root / "node_modules/one/sub/.vscode/tasks.json").read_text() == "old"
     assert (root / "node_modules/two/.github/workflows/ci.yml").read_text() == "the user's"
+
+
+@pytest.mark.skipif(not has_exact_times(Path(tempfile.gettempdir())), reason="its times are not those of the clock")
+def test_what_was_installed_right_before_a_command_stays(root: Path) -> None:
+    """By the times that the file system keeps, not by those that the coarsest one would."""
+    files = ProtectedFiles(root, None)
+    for at in range(3):
+        put(root / f"node_modules/user{at}/.vscode/tasks.json", "the user's")
+        files.begin()
+        put(root / f"node_modules/user{at}/build/addon.node")
+        put(root / f"node_modules/new{at}/.vscode/tasks.json")
+        assert files.end() == (f"node_modules/new{at}/.vscode/tasks.json",)
+        assert (root / f"node_modules/user{at}/.vscode/tasks.json").read_text() == "the user's"
+
+
+@pytest.mark.skipif(not has_exact_times(Path(tempfile.gettempdir())), reason="its times are not those of the clock")
+def test_what_lay_right_before_a_command_in_folders_it_had_no_time_for_stays(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revert, "_TIME_BEFORE", 0.0)
+    put(root / "user/tools/.vscode/tasks.json", "the user's")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    put(root / "user/new/.vscode/tasks.json")
+    assert files.end() == ("user/new/.vscode/tasks.json",)
+    assert (root / "user/tools/.vscode/tasks.json").read_text() == "the user's"
+
+
+def test_where_times_are_not_exact_a_command_waits_until_they_tell_what_it_made(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revert, "has_exact_times", lambda _folder: False)
+    files = ProtectedFiles(root, None, coarse=400_000_000)
+    put(root / "node_modules/user/.vscode/tasks.json", "the user's")
+    files.begin()
+    put(root / "node_modules/new/.vscode/tasks.json")
+    assert files.end() == ("node_modules/new/.vscode/tasks.json",)
 
 
 def test_what_is_moved_into_a_package_with_the_folder_around_it_is_new(root: Path) -> None:
