@@ -7,6 +7,7 @@ sequences become visible: C0 and DEL as control pictures (`␛`), everything els
 import re
 from collections.abc import Iterator
 from functools import cache
+from unicodedata import category, east_asian_width
 
 import msgspec
 
@@ -146,7 +147,8 @@ def display_width(text: str) -> int:
 def clusters(text: str) -> Iterator[tuple[int, int, int]]:
     """Yield the start, end and cells of each part of `text` that a terminal shows as one glyph.
 
-    That is a character with its combining marks, or emoji joined by zero-width joiners.
+    That is a character with its combining marks, or emoji joined by zero-width joiners. A spacing mark, as of Indic
+    scripts, has cells of its own, since most terminals give it one.
     """
     from wcwidth import wcswidth, wcwidth
 
@@ -155,8 +157,19 @@ def clusters(text: str) -> Iterator[tuple[int, int, int]]:
         end = start + 1
         while end < len(text) and (text[end - 1] == "\u200d" or wcwidth(text[end]) == 0):
             end += 1
-        yield start, end, max(0, wcswidth(text[start:end]))
+        cells = max(0, wcswidth(text[start:end]))
+        if cells == 0 or end > start + 1:
+            first = max(wcwidth(text[start]), _spacing(text[start]))
+            cells = max(cells, first + sum(map(_spacing, text[start + 1 : end])))
+        yield start, end, cells
         start = end
+
+
+def _spacing(mark: str) -> int:
+    """Return the cells of a mark, if it may be a spacing one: those of newer scripts are not known here."""
+    if category(mark) not in ("Mc", "Cn"):
+        return 0
+    return 2 if east_asian_width(mark) in "WF" else 1
 
 
 def shorten(text: str, width: int) -> str:

@@ -17,6 +17,7 @@ from localllm.tui.bracketed_paste import PasteReader, with_marks
 from localllm.tui.dialogs.approval import understood
 from localllm.tui.render.report import wrapped
 from localllm.tui.render.screen import Screen
+from localllm.tui.render.tool_lines import visible_blanks
 from localllm.tui.terminal_keys import ESCAPE_SECONDS, KeyReader, edited
 from localllm.tui.theme import Line
 
@@ -264,7 +265,9 @@ def gravity(key: str) -> int:
 
 
 def _text(key: str, value: Json) -> str:
-    return clean(f"{key} = {write_value(value)}", keep_newlines=False)
+    """Show a setting, with nothing in it that terminals give more cells than are counted, or lay over one another."""
+    text = visible_blanks(clean(f"{key} = {write_value(value)}", keep_newlines=False))
+    return text.replace("\u200d", "<U+200D>")
 
 
 def _note(key: str) -> str:

@@ -15,7 +15,7 @@ from localllm.base.events import Json, ToolFinished, ToolStarted
 from localllm.base.i18n import ngettext
 from localllm.base.lazy_patterns import late_pattern
 from localllm.text.error_lines import telling_numbers
-from localllm.text.sanitising import clean, clusters, shorten
+from localllm.text.sanitising import clean, clusters, display_width, shorten
 from localllm.text.terminal_output import plain_output
 from localllm.text.wrapping import break_offsets
 from localllm.tui.theme import Line, Span, Style
@@ -184,7 +184,8 @@ def _lines_of_cells(text: str, room: int) -> list[str]:
     if 2 * len(text) <= room:  # no character takes more than two
         return [text]
     lines, begins, free = list[str](), 0, room
-    for start, _end, cells in clusters(text):
+    for start, end, shown in clusters(text):
+        cells = shown if "\u200d" not in text[start:end] else sum(map(display_width, text[start:end]))
         if cells > free:
             lines.append(text[begins:start])
             begins, free = start, room

@@ -101,7 +101,21 @@ def test_text_in_pieces_is_cleaned_like_the_whole(pieces: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "cells"), [("abc", 3), ("日本", 4), ("e\u0301", 1), (FAMILY, 2), ("葛\U000e0100", 2), ("ｶﾞ", 2), ("", 0)]
+    ("text", "cells"),
+    [
+        ("abc", 3),
+        ("日本", 4),
+        ("e\u0301", 1),
+        (FAMILY, 2),
+        ("葛\U000e0100", 2),
+        ("ｶﾞ", 2),
+        ("", 0),
+        ("\u0915\u093e", 2),
+        ("-" + "\u1b44" * 8, 9),
+        ("\u0903", 1),
+        ("\u302e", 2),
+        ("\u0e01\u0e33", 2),
+    ],
 )
 def test_display_width(text: str, cells: int) -> None:
     assert display_width(text) == cells

@@ -97,6 +97,16 @@ class TestShowing:
         assert f"(…): read {FILE.name}" in " ".join(plain(lines).split())
         assert not {"\x1b", "\u202e"} & set(plain(lines))
 
+    def test_no_row_is_longer_or_higher_in_the_terminal_than_it_is_counted(self) -> None:
+        family = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+        values = {
+            f"commands.aliases.a{at}": text for at, text in enumerate(("-" + "\u1b44" * 8, family, "e" + "\u0301" * 50))
+        }
+        lines = setting_lines(FILE, {**values, **{key: text * 300 for key, text in values.items()}}, 80)
+        for line in plain(lines).splitlines():
+            assert sum(2 if one >= "\U0001f000" else one != "\u0301" for one in line) <= 80
+            assert "\u0301" * 9 not in line
+
 
 class Person:
     """A pseudo-terminal whose person types what the screen makes him type, and the question that is asked there."""

@@ -9,6 +9,7 @@ from localllm.tui.render.tool_lines import (
     RESULT_ROWS,
     diff_lines,
     finished_lines,
+    folded,
     result_lines,
     started_line,
 )
@@ -34,6 +35,18 @@ def test_a_call_shows_the_argument_that_says_most() -> None:
     assert started(agent="Fix", files=["a.py", "b.py"]) == "● a_tool agent=Fix files=a.py, b.py"
     assert started(message="Fix it", files=[]) == "● a_tool message=Fix it"
     assert started() == "● a_tool"
+
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+
+
+def test_no_part_of_a_row_reaches_the_left_edge_whatever_the_terminal_joins() -> None:
+    """Most give a spacing mark a cell of its own, and some each emoji of a family two."""
+    for text_, cells in ((("-" + "\u1b44" * 8) * 40, 9 * 40), (FAMILY * 40, 8 * 40)):
+        rows = folded((("", "    $ "), ("", text_)), 80)
+        assert len(rows) > cells // 74
+        for (_, indent), (_, row) in rows:
+            assert len(indent) + sum(2 if one >= "\U0001f000" else 1 for one in row if one != "\u200d") <= 80
 
 
 def test_a_call_is_one_line() -> None:
