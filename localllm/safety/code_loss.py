@@ -14,7 +14,7 @@ from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, count_brackets, outline
-from localllm.text.conflict_markers import left_markers
+from localllm.text.conflict_markers import left_markers, marker_lines, sides
 from localllm.text.data_formats import new_fault
 
 _LOSSES = {
@@ -142,8 +142,12 @@ def detect_code_destruction(old: str, new: str, path: str) -> CodeLoss | None:
     """Return what the new version of the file `path` has lost, probably by mistake; None if nothing.
 
     Judged by the syntax tree if there is a grammar, else by lines. Explicit deletions (edit_file with the text in
-    old_string and an empty new_string) need no check; lost white space never counts.
+    old_string and an empty new_string) need no check; lost white space never counts. Where `new` resolves the conflicts
+    of a merge, it must have lost from both sides.
     """
+    if (versions := sides(old)) and not marker_lines(new):  # a resolution is shorter than both sides together
+        losses = [detect_code_destruction(version, new, path) for version in versions]
+        return losses[0] if all(losses) else None
     before, after = _filled(old), _filled(new)
     if not after:
         return CodeLoss("emptied", before=before) if before else None

@@ -65,6 +65,26 @@ def test_honest_changes_are_let_through(old: str, new: str, path: str) -> None:
     assert loss(old, new, path) == ""
 
 
+def _conflict(ours: str, theirs: str) -> str:
+    return f"<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> feature\n"
+
+
+@each(
+    ("old", "new", "path", "expected"),
+    [
+        (_conflict(PYTHON, PYTHON.replace("value +=", "value -=")), PYTHON, "a.py", ""),
+        (_conflict(TEXT, TEXT.upper()), TEXT, "a.txt", ""),
+        (_conflict(TEXT, ""), TEXT, "a.txt", ""),
+        (TEXT + _conflict("a\n" * 20, "b\n" * 20), f"{TEXT}a\nb\n", "a.txt", ""),
+        (_conflict(PYTHON, f"{PYTHON}\nx = 1\n"), PYTHON[: PYTHON.index("def step_3")], "a.py", "definitions"),
+        (_conflict(TEXT, TEXT.upper()), "Line 0 of the notes.\n" * 5, "a.txt", "lines"),
+        (_conflict(TEXT, TEXT.upper()), "", "a.txt", "emptied"),
+    ],
+)
+def test_a_resolved_conflict_is_compared_with_each_side(old: str, new: str, path: str, expected: str) -> None:
+    assert loss(old, new, path) == expected
+
+
 def test_what_is_missing_is_named() -> None:
     found = detect_code_destruction(PYTHON, PYTHON[: PYTHON.index("def step_3")], "a.py")
     assert found is not None

@@ -1,6 +1,6 @@
 """What a merge leaves in files."""
 
-from localllm.text.conflict_markers import left_markers, marker_lines
+from localllm.text.conflict_markers import left_markers, marker_lines, sides
 from tests.support.each import each
 
 CONFLICT = "a\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> discount\nz\n"
@@ -42,3 +42,21 @@ def test_the_lines_that_begin_and_end_a_conflict(text: str, lines: list[int]) ->
 )
 def test_what_is_left_of_a_conflict_that_an_edit_resolves_in_part(old: str, new: str, lines: list[int]) -> None:
     assert left_markers(old, new) == lines
+
+
+@each(
+    ("text", "versions"),
+    [
+        (CONFLICT, ("a\nours\nz\n", "a\ntheirs\nz\n")),
+        (WITH_BASE, ("ours\n", "theirs\n")),
+        (HEADED, ("Title\n=======\n\na\nours\nz\n", "Title\n=======\n\na\ntheirs\nz\n")),
+        (f"{CONFLICT}{CONFLICT}", ("a\nours\nz\n" * 2, "a\ntheirs\nz\n" * 2)),
+        (CONFLICT.replace("\n", "\r\n"), ("a\r\nours\r\nz\r\n", "a\r\ntheirs\r\nz\r\n")),
+        ("Title\n=======\n", None),
+        ("a\n<<<<<<< HEAD\nours\n=======\ntheirs\n", None),
+        (">>>>>>> x\n", None),
+        ("<<<<<<< a\n<<<<<<< b\n=======\n>>>>>>> b\n", None),
+    ],
+)
+def test_the_sides_of_a_conflict(text: str, versions: tuple[str, str] | None) -> None:
+    assert sides(text) == versions
