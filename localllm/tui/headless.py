@@ -30,7 +30,7 @@ from localllm.base.jsontext import encode_json
 from localllm.safety.confirmation import Answers
 from localllm.text.sanitising import clean, escape_json
 from localllm.tui.render.activity import Activity
-from localllm.tui.render.report import cost, failure_lines, notice_lines, split_error, unverified_lines
+from localllm.tui.render.report import failure_lines, notice_lines, split_error, unverified_lines
 from localllm.tui.render.screen import Screen
 from localllm.tui.render.tool_lines import finished_lines, result_lines, started_line
 from localllm.tui.theme import choose_theme
@@ -100,16 +100,12 @@ class HeadlessConfirmer:
 
 
 class HeadlessPrinter:
-    """Print a run's events: the answer to stdout, everything else to stderr.
+    """Print a run's events: the answer to stdout, everything else to stderr."""
 
-    `verbose` also prints the end of commands' output, the changes, and the run's cost.
-    """
-
-    def __init__(self, output: OutputFormat, *, stdout: TextIO, stderr: TextIO, verbose: bool = False) -> None:
+    def __init__(self, output: OutputFormat, *, stdout: TextIO, stderr: TextIO) -> None:
         self._output = output
         self._stdout = stdout
         self._progress = Screen(stderr, choose_theme(stderr))
-        self._verbose = verbose
         self._activity = Activity(time.monotonic)
         self._started = RunStarted(session_id="", query="", provider="", model="")
         self._model = self._provider = ""
@@ -178,7 +174,7 @@ class HeadlessPrinter:
                 self._activity.run_tool(event.name)
                 screen.print(*started_line(event, width))
             case ToolFinished():
-                lines = finished_lines if self._verbose or not event.success else result_lines
+                lines = result_lines if event.success else finished_lines
                 screen.print_lines(lines(event, width, named=event.call_id != self._open_call))
             case Notice(text=text, level=level):
                 screen.print_lines(notice_lines(text, level, width))
@@ -191,23 +187,21 @@ class HeadlessPrinter:
 
                 self._activity.wait(role_names(roles))
             case Consulted():
-                from localllm.tui.render.agents import plan_lines, short_plan_lines
+                from localllm.tui.render.agents import short_plan_lines
 
-                screen.print_lines((plan_lines if self._verbose else short_plan_lines)(event, width))
+                screen.print_lines(short_plan_lines(event, width))
             case RunFinished():
                 self._show_end(event)
             case _:
                 pass
 
     def _show_end(self, event: RunFinished) -> None:
-        seconds = self._activity.stop()
+        self._activity.stop()
         self._progress.erase()
         if event.status == "error":
             what, why, fix = split_error(event.error)
             self._progress.print_lines(failure_lines(event.error_code, what, why, fix, self._progress.width))
         self._progress.print_lines(unverified_lines(event, self._progress.width))
-        if self._verbose:
-            self._progress.print(("dim", "  " + cost(event.steps, event.usage, seconds)))
 
     async def _keep_painting(self) -> None:
         while not self._progress.plain:
@@ -267,16 +261,15 @@ class HeadlessPrinter:
 class Headless:
     """The front end of a one-shot run. `finished` is how the last run ended."""
 
-    def __init__(self, output: OutputFormat, *, approve_all: bool = False, verbose: bool = False) -> None:
+    def __init__(self, output: OutputFormat, *, approve_all: bool = False) -> None:
         self.confirmer = HeadlessConfirmer(approve_all=approve_all)
         self.shows_pieces = output == "stream-json"
         self.finished: RunFinished | None = None
         self._output: OutputFormat = output
-        self._verbose = verbose
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
         """Print one run to the standard streams."""
-        printer = HeadlessPrinter(self._output, stdout=sys.stdout, stderr=sys.stderr, verbose=self._verbose)
+        printer = HeadlessPrinter(self._output, stdout=sys.stdout, stderr=sys.stderr)
         self.finished = await printer.consume(events)
 
     async def notify(self, text: str) -> None:

@@ -47,10 +47,10 @@ async def stream(listed: Iterable[AgentEvent]) -> AsyncGenerator[AgentEvent]:
 class Printed:
     """What one run printed."""
 
-    def __init__(self, output: OutputFormat, *, terminal: bool = False, verbose: bool = False) -> None:
+    def __init__(self, output: OutputFormat, *, terminal: bool = False) -> None:
         self.out = Tty() if terminal else StringIO()
         self.err = Tty() if terminal else StringIO()
-        self.printer = HeadlessPrinter(output, stdout=self.out, stderr=self.err, verbose=verbose)
+        self.printer = HeadlessPrinter(output, stdout=self.out, stderr=self.err)
 
     async def run(self, listed: Iterable[AgentEvent]) -> "Printed":
         self.finished = await self.printer.consume(stream(listed))
@@ -70,12 +70,6 @@ async def test_text_is_the_answer_alone() -> None:
     assert printed.out.getvalue() == "# The *answer*\n"
     assert printed.err.getvalue() == "● read_file a.py\n  ✓ 3 lines\n! slow\n"
     assert printed.finished == DONE
-
-
-async def test_verbose_tells_more() -> None:
-    printed = await Printed("text", verbose=True).run(RUN)
-    assert "    out\n" in printed.err.getvalue()
-    assert "in 100 (90 cached) · out 7 tokens" in printed.err.getvalue()
 
 
 async def test_a_pipe_gets_the_very_characters_and_a_terminal_what_is_inert() -> None:
