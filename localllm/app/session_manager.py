@@ -68,11 +68,11 @@ class Closing:
         log.append(Ended(time=time.time()))
         return True
 
-    def close_killed(self, is_wanted: Callable[[Session], bool] = lambda _session: True) -> list[str]:
+    def close_killed(self) -> list[str]:
         """Close the sessions of killed programs; return their names. Oldest first, so that of records with equal times
         the newest is last."""
         killed = [one for one in self._sessions.all() if not one.ended and self._sessions.is_ours(one)]
-        return [one.id for one in reversed(killed) if is_wanted(one) and self._close_killed(one)]
+        return [one.id for one in reversed(killed) if self._close_killed(one)]
 
     def _close_killed(self, session: Session) -> bool:
         try:

@@ -43,7 +43,6 @@ async def run_task(
     showing: Callable[[Task, ResearchOptions], AbstractAsyncContextManager[None]] = lambda _task, _options: (
         nullcontext()
     ),
-    now: Callable[[], datetime] = local_now,
 ) -> ResearchState | None:
     """Run the task `name`; return the state of its finished run. None if another process works on it, or has
     done so since it was `found`.
@@ -57,14 +56,13 @@ async def run_task(
         tracer: Traces the run.
         elsewhere: Executes a run, by its id, outside this process.
         showing: A context opened during the run.
-        now: Returns the time.
 
     Raises:
         LLMConnectionError: There is no model; the task stays due.
         LocalLLMError: The run failed, which is recorded. If cancelled, it is resumed when the task is run again.
     """
     store = TaskStore(setup.work_folder)
-    with store.taken(name, now(), found) as taken:
+    with store.taken(name, local_now(), found) as taken:
         if taken is None:
             return None
         try:
@@ -73,19 +71,19 @@ async def run_task(
             if (unfinished := _unfinished_run(setup, taken.task)) is not None:
                 stored_options(setup, unfinished)
             if elsewhere is not None:
-                run = _begun(setup, taken, chosen, now())
+                run = _begun(setup, taken, chosen)
                 async with showing(taken.task, chosen):
-                    return _ended(taken, await elsewhere(run, on_event), now)
+                    return _ended(taken, await elsewhere(run, on_event))
             async with open_researcher(setup, chosen, on_event, tracer=tracer) as researcher:
-                run = _begun(setup, taken, chosen, now())
+                run = _begun(setup, taken, chosen)
                 async with showing(taken.task, chosen):
-                    return await _run(researcher, taken, run, now)
+                    return await _run(researcher, taken, run)
         except asyncio.CancelledError:
-            taken.put_back(now())
+            taken.put_back(local_now())
             raise
         except LocalLLMError as error:
             if taken.task.status == "running":
-                _note_failure(taken, error, now())
+                _note_failure(taken, error)
             raise
 
 
@@ -110,19 +108,20 @@ def _unfinished_run(setup: ResearchSetup, task: Task) -> str | None:
     return run.id if run and (setup.work_folder / HISTORY / run.id / STORE).is_file() else None
 
 
-async def _run(researcher: Researcher, taken: TakenTask, run: str, now: Callable[[], datetime]) -> ResearchState:
+async def _run(researcher: Researcher, taken: TakenTask, run: str) -> ResearchState:
     logs.of("RUN").info("task %s: run %s", taken.task.id, run)
-    return _ended(taken, await researcher.run(resume=run), now)
+    return _ended(taken, await researcher.run(resume=run))
 
 
-def _ended(taken: TakenTask, state: ResearchState, now: Callable[[], datetime]) -> ResearchState:
-    taken.succeed(now(), partial=state.partial)
+def _ended(taken: TakenTask, state: ResearchState) -> ResearchState:
+    taken.succeed(local_now(), partial=state.partial)
     logs.of("RUN").info("task %s: run %s has ended", taken.task.id, state.id)
     return state
 
 
-def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions, now: datetime) -> str:
+def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions) -> str:
     """Return the id of the task's run: the unfinished one, else a new one. Raises ResearchError."""
+    now = local_now()
     if (unfinished := _unfinished_run(setup, taken.task)) is not None:
         taken.begin(unfinished, now)
         return unfinished
@@ -139,11 +138,11 @@ def _begun(setup: ResearchSetup, taken: TakenTask, options: ResearchOptions, now
     return folder.name
 
 
-def _note_failure(taken: TakenTask, error: LocalLLMError, now: datetime) -> None:
+def _note_failure(taken: TakenTask, error: LocalLLMError) -> None:
     """Record why a run failed; a task whose run could not start for lack of a model stays due."""
     logs.of("RUN").error("task %s: %s %s", taken.task.id, error.code, error.english)
     if isinstance(error, LLMConnectionError):  # before the run started
-        taken.put_back(now)
+        taken.put_back(local_now())
         return
     can_go_on = isinstance(error, ResearchModelError) or error.key in _PASSING
-    taken.fail(now, f"{error.code} {error.english}", can_go_on=can_go_on)
+    taken.fail(local_now(), f"{error.code} {error.english}", can_go_on=can_go_on)

@@ -1,6 +1,5 @@
 """Cache computed values in memory: three caches bounded by age, entries and bytes."""
 
-import hashlib
 import os
 import threading
 import time
@@ -9,7 +8,6 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 import cachetools
-import msgspec
 
 from localllm.base.regular_files import READ, is_settled, opened, stamp_of
 
@@ -98,7 +96,7 @@ class CacheManager:
     """The caches of one program.
 
     `file_cache`: contents of files by path, validated by their stamps; use `read_file`. `analysis_cache`: results about
-    a project or file, validated by a digest of it. `llm_cache`: answers of models by `request_key`, only for callers
+    a project or file, validated by a digest of it. `llm_cache`: answers of models by their requests, only for callers
     that want identical answers: conversations never do.
     """
 
@@ -132,9 +130,3 @@ class CacheManager:
 def _identity(facts: os.stat_result) -> object:
     """Return a value that identifies the file and its version."""
     return facts.st_ino, stamp_of(facts)
-
-
-def request_key(model: str, messages: object, options: object = None) -> str:
-    """Return the digest of a model request, for `CacheManager.llm_cache`.
-    The order of keys does not matter. Raises TypeError for what msgspec cannot encode."""
-    return hashlib.sha256(msgspec.json.encode((model, messages, options), order="sorted")).hexdigest()

@@ -49,7 +49,7 @@ _CACHES = "lookup.sqlite", "repomap.msgpack", "analysis.msgpack"
 _UNUSED = 90 * 24 * 3600.0  # seconds without use after which a project's caches are deleted
 
 
-def tidy_caches(storage: Storage, now: Callable[[], float] = time.time) -> None:
+def tidy_caches(storage: Storage) -> None:
     """Delete caches that earlier versions stored in the project, and those of projects unused for 90 days."""
     for folder in (storage.folder, storage.other):
         if folder != storage.caches and not folder.is_symlink():
@@ -61,7 +61,7 @@ def tidy_caches(storage: Storage, now: Callable[[], float] = time.time) -> None:
     with suppress(OSError):
         for folder in storage.caches.parent.iterdir():
             newest_change = max((file.lstat().st_mtime for file in (folder, *folder.iterdir())), default=0.0)
-            if folder != storage.caches and newest_change < now() - _UNUSED:
+            if folder != storage.caches and newest_change < time.time() - _UNUSED:
                 for file in folder.iterdir():
                     file.unlink()
                 folder.rmdir()

@@ -9,7 +9,7 @@ from localllm.lookup import vocabulary
 from localllm.lookup.code_units import documentation, is_import, types_of
 from localllm.lookup.conversation import Talk
 from localllm.lookup.document_lines import with_line
-from localllm.lookup.file_kinds import Kind, file_kind, is_secret, worth
+from localllm.lookup.file_kinds import file_kind, is_secret, worth
 from localllm.lookup.index import Place, ProjectIndex
 from localllm.lookup.questions import Question
 from localllm.lookup.ranking import rank
@@ -42,11 +42,11 @@ Hit = tuple[str, int, str]
 """A line of a file: path, number, text."""
 
 
-def concept(talk: Talk, index: ProjectIndex, *, wanted: Kind | None = None, prefer: str = "") -> str:
+def concept(talk: Talk, index: ProjectIndex, *, prefer: str = "") -> str:
     """Return the places that match the words of the question best, prefixed by "not sure" if the match is weak."""
     terms = terms_of(talk.question, known=frozenset(re.findall(r"\w+", index.root.name.lower())))
     prefer = prefer or ("constant" if vocabulary.pattern("of values").search(talk.question) else "")
-    ranking = rank(index, terms, wanted=wanted, prefer=prefer) if terms else None
+    ranking = rank(index, terms, prefer=prefer) if terms else None
     if not terms or ranking is None or not ranking.places:
         return _nothing(talk, index, terms)
     places = [found.place for found in ranking.places]

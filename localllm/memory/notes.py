@@ -63,13 +63,8 @@ def add(document: Document, kind: NoteKind, text: str, *, today: date) -> tuple[
     return changed, added
 
 
-def find(document: Document, kind: NoteKind, wanted: str) -> Note:
-    """Return a note by id or beginning of its text. Errors as `item_ids.one_of`."""
-    return _find(document, kind, wanted)[0]
-
-
 def remove(document: Document, kind: NoteKind, wanted: str) -> tuple[Document, Note]:
-    """Remove a note from the file, including nested lines."""
+    """Remove a note, by id or beginning of its text, including nested lines. Errors as `item_ids.one_of`."""
     note, item = _find(document, kind, wanted)
     return document.without(item), note
 

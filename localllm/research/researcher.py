@@ -45,9 +45,9 @@ class Researcher:
     They are not closed here.
 
     `language` is the default language of the report ("ja" or "en"), or returns it for a question. `tracer` traces the
-    runs; None for no trace. `task` is the id of the runs' task. `open_store` opens the store in a run's folder. Links
-    in the `project` that lead out of it, and documents that `closed` denies, are not read. `caches` has the notes on
-    pages (by default a folder in `data_folder`).
+    runs; None for no trace. `open_store` opens the store in a run's folder. Links in the `project` that lead out of
+    it, and documents that `closed` denies, are not read. `caches` has the notes on pages (by default a folder in
+    `data_folder`).
     """
 
     def __init__(
@@ -63,7 +63,6 @@ class Researcher:
         today: Callable[[], date] = date.today,
         clock: Callable[[], float] = time.monotonic,
         tracer: Tracer | None = None,
-        task: str = "",
         open_store: Callable[[Path], RunStore] = RunStore,
         knowledge: "KnowledgeBase | None" = None,
         project: Path | None = None,
@@ -81,7 +80,6 @@ class Researcher:
         self._clock = clock
         self._speed = Speed()
         self._tracer = tracer or NoTracer()
-        self._task = task
         self._open_store = open_store
         self._knowledge = knowledge
         self._project = project
@@ -188,7 +186,6 @@ class Researcher:
             self._options,
             language=self._language if isinstance(self._language, str) else self._language(question),
             today=self._today(),
-            task=self._task,
         )
         store.save_state(state)
         return state

@@ -384,9 +384,9 @@ class Sessions:
         self.delete_orphans()
         return deleted
 
-    def correct_future(self, now: Callable[[], float] = time.time) -> None:
+    def correct_future(self) -> None:
         """Set future modification times, from a wrong clock, to now, so that these do not stay the newest."""
-        there = now()
+        there = time.time()
         ahead = [one for one in reversed(self.all()) if one.changed > there + _CLOCKS_DIFFER and self.is_ours(one)]
         for number, one in enumerate(ahead):
             when = there - (len(ahead) - number) * 0.01  # in their order, and before the next write

@@ -184,7 +184,7 @@ def _compared(wanted: str, page: str, start: int) -> tuple[float, int, int]:
     window = page[low:high]
     matcher = difflib.SequenceMatcher(None, window, wanted, autojunk=False)
     blocks = [one for one in matcher.get_matching_blocks() if one.size]
-    blocks = _without_strays(blocks, len(wanted))
+    blocks = _without_strays(blocks)
     if not blocks:
         return 0.0, low, low
     first, last = blocks[0], blocks[-1]
@@ -193,7 +193,7 @@ def _compared(wanted: str, page: str, start: int) -> tuple[float, int, int]:
     return 2 * same / (len(wanted) + end - begin), low + begin, low + end
 
 
-def _without_strays(blocks: list[difflib.Match], length: int) -> list[difflib.Match]:
+def _without_strays(blocks: list[difflib.Match]) -> list[difflib.Match]:
     """Drop blocks of one or two letters far from the others at either end."""
     while len(blocks) > 1 and blocks[0].size < 3 and blocks[1].a - blocks[0].a - blocks[0].size > 4:
         blocks = blocks[1:]

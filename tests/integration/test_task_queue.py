@@ -23,14 +23,14 @@ from localllm.base.errors import ResearchError
 from localllm.config.research_settings import QueueSettings, ResearchSettings
 from localllm.config.schema import LLMSettings, ServerSettings, Settings
 from localllm.integrations.task_queue import research_worker
-from localllm.integrations.task_queue.handover import Handover, handed_over
+from localllm.integrations.task_queue.handover import TICKET, Handover
 from localllm.integrations.task_queue.job_board import PREFIX, Failure, JobBoard
 from localllm.integrations.task_queue.redis_server import QueueServer
 from localllm.integrations.task_queue.research_worker import enqueue, open_broker
 from localllm.research.options import ResearchOptions
 from localllm.research.records import Remark, ResearchState
 from localllm.research.run_events import Finished, ResearchEvent, StageBegun
-from localllm.research.run_store import RunStore, StoredRow, run_folder
+from localllm.research.run_store import HISTORY, RunStore, StoredRow, run_folder
 from tests.research_web.played_models import role_of
 from tests.research_web.served_model import ServedModel
 from tests.support.redis_server import free_port, redis_server
@@ -264,7 +264,7 @@ async def test_what_comes_of_it_is_in_the_history_and_nothing_stays_behind(
     world = make_world(HeldModel())
     run = world.begin()
     world.handover.hand_over(run)  # again: it stays one task
-    assert handed_over(world.asker) == [run] == ["2026-0001"]
+    assert list((world.asker / HISTORY).glob(f"*/{TICKET}")) == [run_folder(world.asker, run) / TICKET]
     with world.worker("one") as one:
         one.wait_for(f"{run} done")
         state = await world.follow(run)
@@ -275,7 +275,7 @@ async def test_what_comes_of_it_is_in_the_history_and_nothing_stays_behind(
         assert store.spent().requests == state.numbers.requests == len(world.model.prompts)
         assert all(store.text(source.text_hash) for source in state.sources)
     assert "Kita tower" in (run_folder(world.asker, run) / f"report-{run}.md").read_text()
-    assert handed_over(world.asker) == []
+    assert not list((world.asker / HISTORY).glob(f"*/{TICKET}"))
     assert [key for key in world.board.client.keys(f"{PREFIX}:*") if b":forgotten:" not in key] == []
     assert next(event.stage for event in world.events if isinstance(event, StageBegun)) == "normalise"
 

@@ -118,7 +118,7 @@ class WorkChecks:
     def _of_ban(self, state: RunState) -> Iterator[Finding]:
         """Yield the files that were changed though the request forbids changes, and nobody was asked."""
         facts = self._facts
-        yield from self._of_banned_files(state)
+        yield from self._of_banned_files()
         paths = [path for path in facts.changed if path in facts.edited or is_code(path)]
         if not paths or self._tools.is_attended or not request_phrases.forbids_change(state.query):
             return
@@ -130,7 +130,7 @@ class WorkChecks:
             reason = Phrase("{paths} changed, though the request forbids changes", paths=listed)
             yield Finding("banned", reason, contradicts=True, params={"paths": listed})
 
-    def _of_banned_files(self, state: RunState) -> Iterator[Finding]:
+    def _of_banned_files(self) -> Iterator[Finding]:
         """Yield the files that the request orders to leave as they are, and that are not: a person was asked before the
         tools for files changed them."""
         banned = self._tools.bans.files

@@ -114,7 +114,6 @@ MODELS = {
         "Try again, or use another model; one that thinks less may answer.",
     ),
     "llm_script_ended": ErrorText("E2013", "The script {file} has no more turns.", "", "Add a turn to it."),
-    "llm_scripted_failure": ErrorText("E2014", "The scripted model failed, as its script says: {reason}"),
     "llm_thinking_cut": ErrorText(
         "E2015",
         "The token limit was reached while the model at {url} was still thinking.",

@@ -172,9 +172,3 @@ def _ticket(folder: Path) -> Ticket | None:
         return decode_json(read_regular(folder / TICKET, _LARGEST_TICKET), Ticket)
     except (OSError, msgspec.DecodeError):
         return None
-
-
-def handed_over(data_folder: Path) -> list[str]:
-    """Return the runs in the history that workers have, oldest first."""
-    history = data_folder / HISTORY
-    return sorted(ticket.parent.name for ticket in history.glob(f"*/{TICKET}"))

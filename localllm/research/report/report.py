@@ -236,7 +236,7 @@ def _section(
         spoken += _marked(state, verdicts, cited)
     if not sentences:
         return None
-    return ReportSection(tidy(section.heading), tuple(sentences), _confidence(state, sentences, references))
+    return ReportSection(tidy(section.heading), tuple(sentences), _confidence(state, sentences))
 
 
 def _quotes(verdicts: Judged) -> dict[str, str]:
@@ -254,7 +254,7 @@ def _marked(state: ResearchState, verdicts: Judged, cited: tuple[Citation, ...])
     ]
 
 
-def _confidence(state: ResearchState, sentences: Sequence[ReportSentence], references: _References) -> Confidence:
+def _confidence(state: ResearchState, sentences: Sequence[ReportSentence]) -> Confidence:
     supported = sum(sentence.standing == "supported" for sentence in sentences)
     citations = [citation for sentence in sentences for citation in sentence.citations]
     sources = len(origins(state, (name for citation in citations for name in citation.evidence)))

@@ -74,10 +74,8 @@ class ResearchProgress:
         self._most_rounds = most_rounds
         self._clock = clock
         self._now = clock()
-        self._run = ""
         self._stage: Stage | None = None
         self._stage_began = self._now
-        self._round = 0
         self._queries = 0
         self._notes = 0
         self._labels: dict[str, Label] = {}
@@ -87,10 +85,10 @@ class ResearchProgress:
 
     def handle(self, event: ResearchEvent) -> None:
         """Process an event, and print it permanently if it is of interest."""
-        self._numbers, self._run, self._now = event.numbers, event.run, self._clock()
+        self._numbers, self._now = event.numbers, self._clock()
         match event:
-            case StageBegun(stage=stage, round=number):
-                self._stage, self._round, self._stage_began = stage, number, self._now
+            case StageBegun(stage=stage):
+                self._stage, self._stage_began = stage, self._now
                 self._forecast = event.forecast or self._forecast
             case ModelAnswered(forecast=forecast):
                 self._forecast = forecast or self._forecast

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.cache import CacheInfo, CacheManager, TTLCache, request_key
+from localllm.base.cache import CacheInfo, CacheManager, TTLCache
 
 
 class Clock:
@@ -129,16 +129,3 @@ def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     for name in ("pipe", "missing", "."):
         with pytest.raises(OSError):  # noqa: PT011 - which one depends on what is there
             CacheManager().read_file(tmp_path / name)
-
-
-def test_requests_are_equal_whatever_the_order_of_their_keys() -> None:
-    key = request_key("m", [{"role": "user", "content": "はい"}], {"temperature": 0, "seed": 1})
-    assert key == request_key("m", [{"content": "はい", "role": "user"}], {"seed": 1, "temperature": 0})
-    others = (
-        request_key("n", [{"role": "user", "content": "はい"}], {"temperature": 0, "seed": 1}),
-        request_key("m", [{"role": "user", "content": "いいえ"}], {"temperature": 0, "seed": 1}),
-        request_key("m", [{"role": "user", "content": "はい"}], {"temperature": 1, "seed": 1}),
-    )
-    assert key not in others
-    with pytest.raises(TypeError):
-        request_key("m", object())

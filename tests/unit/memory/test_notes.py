@@ -67,7 +67,7 @@ def test_a_bullet_is_no_part_of_the_text() -> None:
 def test_one_is_found_by_its_id_or_beginning() -> None:
     document = Document("## Preferences\n- short answers\n- long names\n")
     for wanted in ("lo", notes.notes(document, "preferences")[1].id):
-        assert notes.find(document, "preferences", wanted).text == "long names"
+        assert notes.remove(document, "preferences", wanted)[1].text == "long names"
 
 
 def test_removing() -> None:

@@ -258,11 +258,11 @@ class Scanner:
                 mode: Mode | None = None if head.call else "thinking" if head.channel == "analysis" else "text"
                 return _Outcome((head.call,) if head.call else (), mode)
             case "loose":
-                return (yield from self._begin_loosely(start))
+                return (yield from self._begin_loosely())
             case _:
                 return (yield from self._read_stray(literal))
 
-    def _begin_loosely(self, start: int) -> _Outcomes:
+    def _begin_loosely(self) -> _Outcomes:
         """Read gpt-oss through a server that drops the special tokens: analysisWe need to …assistantfinalHello!"""
         if self._has_said or self._after_markup or not (yield from self._source.peek()).isupper():
             return None
