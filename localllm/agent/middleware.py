@@ -12,7 +12,7 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from localllm.agent.history import History
-from localllm.agent.phrases.request_phrases import is_agreement
+from localllm.agent.phrases.agreements import is_agreement
 from localllm.base.events import Emit, Usage
 from localllm.base.i18n import N_, Phrase
 from localllm.llm.messages import Completion, Image, ToolMessage, ToolSpec

@@ -15,12 +15,12 @@ from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
+from localllm.agent.phrases.agreements import is_agreement
 from localllm.agent.phrases.request_phrases import (
     banned_files,
     banned_runs,
     forbids_change,
     forbids_commit,
-    is_agreement,
 )
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged

@@ -5,8 +5,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from localllm.agent.history import History
+from localllm.agent.phrases.agreements import is_agreement
 from localllm.agent.phrases.claimed_files import is_touched, paths_in
-from localllm.agent.phrases.request_phrases import asks_for_change, is_agreement
+from localllm.agent.phrases.request_phrases import asks_for_change
 from localllm.agent.plan_mode import plan_over_note
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage

@@ -15,6 +15,7 @@ from localllm.agent.checks.test_options import leaves_out
 from localllm.agent.middleware import RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
+from localllm.agent.phrases.agreements import is_agreement
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.system_prompt import remark
 from localllm.base.directory_walk import ProjectListing
@@ -415,7 +416,7 @@ class WorkChecks:
         if facts.has_committed or facts.was_refused or not (is_asked or facts.has_failed_commit):
             return
         tool = next((name for name in _COMMITTERS if any(one.name == name for one in state.tools)), "")
-        is_continued = facts.had_committed and request_phrases.is_agreement(state.query)
+        is_continued = facts.had_committed and is_agreement(state.query)
         if not tool or is_continued or self._commits.has_new():
             return
         if is_claimed := phrases.says_committed(text):
