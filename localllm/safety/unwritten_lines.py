@@ -28,6 +28,24 @@ _JAPANESE = r"ここに[^\n\])）］】]{1,40}(?:追加|記載|記入|記述|挿
 _JAPANESE_REST = (
     r"(?:残り|以降|続き)(?:の[^\s、。]{1,12})?(?:は|を|も)[^\n]{0,12}(?:ここに|後で|あとで|同様に(?:続|追))[^\n]{0,20}"
 )
+_MORE = (
+    r"(?:and so (?:on|forth)|etc\.?|(?:and )?(?:\d+ |many )?(?:more|others)(?: [\w'’-]{1,24}){0,4}"
+    r"|(?:repeat|continue|add|same|similar(?:ly)?)(?: [\w'’-]{1,24}){0,6} (?:remaining|rest|others?|more|up to|until)"
+    r"(?: [\w'’-]{1,24}){0,4}|(?:the )?(?:rest|remaining|other)(?: of(?: the)?)?(?: [\w'’-]{1,24}){0,4})"
+)
+_MORE_JAPANESE = (
+    r"(?:(?:残り|以下|以降|その他|ほか|他|あと)(?:の)?[^\s、。)）\]は]{0,12}?(?:は|も|を)?、?(?:すべて|全て)?"
+    r"(?:同様|省略|略)(?:です|とする|に?(?:追加|続く|続ける|作成|記述|書く))?|以下略|後略|省略|同様に続く)"
+)
+_COMMENT = r"(?:#+|//+|/\*+|<!--|--|;+|%+|\{/\*)"
+_LEFT_OUT = (
+    rf"{_SIGN} ?{_DOTS} ?\(?(?:{_MORE}|{_MORE_JAPANESE}) ?{_DOTS}?\)?"
+    rf"|{_COMMENT} ?(?:{_MORE}|{_MORE_JAPANESE}) ?{_DOTS}"
+    rf"|{_COMMENT} ?[(（［\[]?(?:(?:repeat|continue)(?: [\w'’-]{{1,24}}){{0,4}} (?:remaining|rest|up to|until)"
+    rf"(?: [\w'’-]{{1,24}}){{0,4}}|\d+ more(?: [\w'’-]{{1,24}}){{1,4}}|{_MORE_JAPANESE})[)）］\]]?"
+    rf"|{_DOTS} ?[(（］\[](?:{_MORE}|{_MORE_JAPANESE})[)）］\]]"
+    r"|[（［](?:残り|以下|以降)[^\n、。）］]{0,12}同様[^\n）］]{0,8}[）］]"
+)
 
 _LINE = (
     rf"(?:{_SIGN} ?)?(?:\d{{1,2}}[.)] )?(?:"
@@ -37,9 +55,11 @@ _LINE = (
     rf")[.。]? ?{_CLOSING}"
     rf"|{_SIGN} ?{_DOTS} ?(?:{_REST}{_HERE}?) ?{_DOTS}? ?{_CLOSING}"
     rf"|{_SIGN} ?(?:TODO[: -]{{1,3}})?{_VERB} your (?:[\w'’-]{{1,24}} ){{1,4}}here{_DOTS}?\.? ?{_CLOSING}"
+    rf"|(?:{_LEFT_OUT})[.。]? ?{_CLOSING}"
 )
 _CANDIDATE = late_pattern(
-    r"^(?=[^\n]{5,160}$)[^\n]*(?:\b(?:here|below|unchanged)\b|\.\.\.|…|[\[(<（［【]|ここに|後で|あとで|残り)[^\n]*$",
+    r"^(?=[^\n]{4,160}$)[^\n]*(?:\b(?:here|below|unchanged|remaining|rest|more|up to)\b|\.\.\.|…|[\[(<（［【]|ここに"
+    r"|後で|あとで|残り|同様|省略|以下略|後略)[^\n]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 _FENCE = late_pattern(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
