@@ -3,14 +3,14 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import msgspec
 
 from localllm.base.events import Json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.ensemble.records import Review
-from localllm.llm.tool_calling.json_repair import repair_json
+from localllm.llm.tool_calling.json_repair import object_in, repair_json
 
 Labels = Mapping[str, Sequence[int]]
 """The indices of the workers behind each label in the review prompt; several if they gave the same answer."""
@@ -72,25 +72,15 @@ def read_json_review(text: str, labels: Labels) -> Review | None:
 def _object_in(text: str) -> tuple[dict[str, Json], bool]:
     """Return the members of the first object by lower-case name, and whether it was valid; of an invalid one, the
     strings found."""
-    for candidate in _candidates(text):
-        fixed = repair_json(candidate)
-        try:
-            value: object = msgspec.json.decode(fixed) if fixed is not None else None
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            continue
-        if isinstance(value, list) and len(cast("list[Any]", value)) == 1:
-            value = cast("list[Any]", value)[0]
-        if isinstance(value, dict):
-            return _named(cast("dict[str, Json]", value)), True
-    return _salvaged(text), False
+    found = object_in(_candidates(text))
+    return (_salvaged(text), False) if found is None else (_named(found), True)
 
 
 def _candidates(text: str) -> list[str]:
     start, end = text.find("{"), text.rfind("}")
     fenced = [inside for inside in _FENCE.split(text)[1::2] if inside.lstrip()[:1] in ("{", "[")]
-    found = [text.strip() if text.lstrip()[:1] in ("{", "[") else "", *fenced]
-    found += [text[start : end + 1] if start < end else ""]
-    return [candidate for candidate in found if candidate]
+    whole = text.strip() if text.lstrip()[:1] in ("{", "[") else ""
+    return [whole, *fenced, text[start : end + 1] if start < end else ""]
 
 
 def _named(value: Mapping[str, Json]) -> dict[str, Json]:

@@ -1,12 +1,10 @@
 """The JSON answer of a role: build its schema, and parse and validate what a model wrote."""
 
 from collections.abc import Mapping
-from typing import Any, cast
-
-import msgspec
+from typing import cast
 
 from localllm.base.events import Json
-from localllm.llm.tool_calling.json_repair import repair_json
+from localllm.llm.tool_calling.json_repair import object_in
 
 Schema = dict[str, Json]
 
@@ -55,7 +53,9 @@ def read_answer(text: str, schema: Schema, *, was_cut: bool = False) -> dict[str
 
     Raises UnreadableError for a truncated text, a missing property or a wrong type: nothing is guessed.
     """
-    found = _object_in(text, was_cut=was_cut)
+    start, end = text.find("{"), text.rfind("}")
+    candidates = (text.strip(), text[start : end + 1], text[start:]) if start >= 0 else ()
+    found = object_in(candidates, closes=not was_cut)
     if found is None:
         raise UnreadableError("the answer was cut off" if was_cut else "it is not one JSON object")
     return cast("dict[str, Json]", _fitted(found, schema, "the answer"))
@@ -66,25 +66,6 @@ def texts_of(answer: dict[str, Json] | str, name: str) -> list[str]:
     given = answer.get(name) if isinstance(answer, dict) else None
     items = cast("list[Json]", given) if isinstance(given, list) else []
     return [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
-
-
-def _object_in(text: str, *, was_cut: bool) -> dict[str, Json] | None:
-    start, end = text.find("{"), text.rfind("}")
-    if start < 0:
-        return None
-    for candidate in (text.strip(), text[start : end + 1], text[start:]):
-        fixed = repair_json(candidate, closes=not was_cut) if candidate else None
-        if fixed is None:
-            continue
-        try:
-            value: Json = msgspec.json.decode(fixed)
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            continue
-        if isinstance(value, list) and len(cast("list[Any]", value)) == 1:
-            value = cast("list[Any]", value)[0]
-        if isinstance(value, dict):
-            return cast("dict[str, Json]", value)
-    return None
 
 
 def _fitted(value: Json, schema: Schema, where: str) -> Json:

@@ -3,13 +3,13 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 
 from localllm.agent.panel.dossier import cut_end
 from localllm.base.events import Json, Opinion
-from localllm.llm.tool_calling.json_repair import repair_json
+from localllm.llm.tool_calling.json_repair import object_in
 
 _PARTS = {
     "verdict": "Verdict:",
@@ -110,16 +110,8 @@ def _object_in(text: str) -> Mapping[str, Json]:
     """Return the object in `text`; of a truncated one, the complete strings."""
     start, end = text.find("{"), text.rfind("}")
     candidates = [text, text[start : end + 1] if 0 <= start < end else "", text[start:] if start >= 0 else ""]
-    for candidate in filter(None, candidates):
-        fixed = repair_json(candidate)
-        try:
-            value = msgspec.json.decode(fixed) if fixed is not None else None
-        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-            continue
-        if isinstance(value, list) and len(cast("list[Any]", value)) == 1:
-            value = cast("list[Any]", value)[0]
-        if isinstance(value, dict):
-            return cast("dict[str, Json]", value)
+    if (found := object_in(candidates)) is not None:
+        return found
     return dict(_FIELD.findall(text[start:])) if start >= 0 else {}
 
 

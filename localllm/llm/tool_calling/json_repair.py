@@ -1,11 +1,12 @@
 """Repair JSON as written by models, where the meaning is unambiguous."""
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Never
+from collections.abc import Callable, Iterable, Sequence
+from typing import Never, cast
 
 import msgspec
 
+from localllm.base.events import Json
 from localllm.base.lazy_patterns import late_pattern
 
 BLANK = " \t\r\n\f\v\u00a0\u200b\u200c\u200d\u2060\ufeff"
@@ -84,6 +85,22 @@ def doubled_backslashes(text: str) -> str:
     if "\\" not in text:
         return text
     return _SINGLE.sub(lambda hit: f"\\{hit[0]}" if hit[1] else hit[0], text)
+
+
+def object_in(candidates: Iterable[str], *, closes: bool = True) -> dict[str, Json] | None:
+    """Return the object that the first of the candidates is that is one, or a list of one, once repaired; None if none
+    is. `closes`: see repair_json."""
+    for candidate in filter(None, candidates):
+        fixed = repair_json(candidate, closes=closes)
+        try:
+            value: object = msgspec.json.decode(fixed) if fixed is not None else None
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            continue
+        if isinstance(value, list) and len(cast("list[object]", value)) == 1:
+            value = cast("list[object]", value)[0]
+        if isinstance(value, dict):
+            return cast("dict[str, Json]", value)
+    return None
 
 
 def keywords_to_json(text: str, parameters: Sequence[str], *, closes: bool = True) -> str | None:

@@ -16,7 +16,7 @@ from localllm.llm.providers.openai_compatible import replayable
 from localllm.llm.tool_calling.arguments import WRAPPERS, Names, settle
 from localllm.llm.tool_calling.dialect import DialectName, Reader
 from localllm.llm.tool_calling.json_repair import COLONS
-from localllm.llm.tool_calling.text_format import describe_tools, spell_out, thought_of
+from localllm.llm.tool_calling.text_format import spell_out, thought_of
 from localllm.llm.tool_calling.text_tool_calls.reader import SalvagingReader
 from localllm.llm.tool_calling.text_tool_calls.source import Reading, Source
 
@@ -297,14 +297,8 @@ class StructuredDialect:
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
         """Return the request with the schema of a step in place of tools."""
-        instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if request.tools else ""
-        return msgspec.structs.replace(
-            request,
-            messages=spell_out(request.messages, instructions, _step, _result),
-            tools=(),
-            tool_choice="auto",
-            schema=step_schema(request.tools, request.tool_choice) if _is_ours(request) else request.schema,
-        )
+        schema = step_schema(request.tools, request.tool_choice) if _is_ours(request) else request.schema
+        return msgspec.structs.replace(spell_out(request, _prompt, _step, _result), schema=schema)
 
     def reader(self, request: CompletionRequest) -> Reader:
         """Return a reader of steps."""

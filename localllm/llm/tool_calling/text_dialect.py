@@ -17,7 +17,6 @@ from localllm.llm.tool_calling.text_format import (
     Label,
     Undecided,
     arguments_of,
-    describe_tools,
     inline_arguments,
     keyed_arguments,
     label_of,
@@ -396,14 +395,8 @@ class TextDialect:
 
     def encode(self, request: CompletionRequest) -> CompletionRequest:
         """Return the request as plain text."""
-        instructions = _prompt().replace("{tools}", describe_tools(request.tools)) if request.tools else ""
-        return msgspec.structs.replace(
-            request,
-            messages=spell_out(request.messages, instructions, _step, _result),
-            tools=(),
-            tool_choice="auto",
-            stop=(*request.stop, STOP) if request.tools else request.stop,
-        )
+        stop = (*request.stop, STOP) if request.tools else request.stop
+        return msgspec.structs.replace(spell_out(request, _prompt, _step, _result), stop=stop)
 
     def reader(self, request: CompletionRequest) -> Reader:
         """Return a reader of labelled text."""

@@ -9,7 +9,15 @@ import msgspec
 from localllm.base.events import ToolCall
 from localllm.base.jsontext import encode_json
 from localllm.llm.message_format import LOOKING, SHOWN
-from localllm.llm.messages import AssistantMessage, Message, SystemMessage, ToolMessage, ToolSpec, UserMessage
+from localllm.llm.messages import (
+    AssistantMessage,
+    CompletionRequest,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    ToolSpec,
+    UserMessage,
+)
 from localllm.llm.tool_calling.json_repair import keywords_to_json, repair_json
 
 _LONGEST_THOUGHT = 1_000
@@ -21,11 +29,14 @@ SpellStep = Callable[[AssistantMessage, ToolCall | None], str]
 
 
 def spell_out(
-    messages: Sequence[Message], instructions: str, step: SpellStep, result: Callable[[ToolMessage], str]
-) -> tuple[Message, ...]:
-    """Convert the normalised conversation `messages` to text without calls and results. `instructions` are appended to
-    the system message. An answer with several calls becomes several answers, each with its result. The images of
-    results follow the last of them, in the user message that carries them (see message_format.py)."""
+    request: CompletionRequest, prompt: Callable[[], str], step: SpellStep, result: Callable[[ToolMessage], str]
+) -> CompletionRequest:
+    """Convert the normalised conversation of the request to text without calls and results, and describe its tools in
+    the `prompt`, which is appended to the system message. An answer with several calls becomes several answers, each
+    with its result. The images of results follow the last of them, in the user message that carries them (see
+    message_format.py)."""
+    messages = request.messages
+    instructions = prompt().replace("{tools}", describe_tools(request.tools)) if request.tools else ""
     results = {message.call_id: message for message in messages if isinstance(message, ToolMessage)}
     spelled: list[Message] = []
     for message in _with_instructions(_without_looking(messages), instructions):
@@ -34,7 +45,7 @@ def spell_out(
                 spelled[-1] = UserMessage(f"{before.text}\n\n{said.text}", (*before.images, *said.images))
             else:
                 spelled.append(said)
-    return tuple(spelled)
+    return msgspec.structs.replace(request, messages=tuple(spelled), tools=(), tool_choice="auto")
 
 
 def _without_looking(messages: Sequence[Message]) -> list[Message]:
