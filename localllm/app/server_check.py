@@ -13,7 +13,7 @@ from localllm.config.schema import LLMSettings
 from localllm.llm.addresses import server_root
 from localllm.llm.client import LLMClient
 from localllm.llm.discovery.scan import discover
-from localllm.llm.discovery.servers import Server, choose, nearest_models
+from localllm.llm.discovery.servers import Server, all_elsewhere, choose, nearest_models
 from localllm.llm.factory import make_provider, model_of, provider_for
 from localllm.llm.http.transport import refused
 from localllm.llm.providers.base import ModelInfo, Provider
@@ -59,6 +59,8 @@ async def find_out(settings: LLMSettings, root: Path, environ: Mapping[str, str]
             return await _ask(servers, provider_for(server, settings, environ), model, settings, server.software)
         if settings.model:
             raise model_nowhere(settings.model, nearest_models(servers, settings.model), root)
+        if elsewhere := all_elsewhere(servers):
+            raise elsewhere
     except LocalLLMError as error:
         return Answering(servers=servers, fault=error)
     return Answering(servers=servers)

@@ -9,12 +9,11 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.i18n import N_, Phrase, sentences
 from localllm.config.schema import LLMSettings
-from localllm.config.trust import runs_elsewhere
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
 from localllm.llm.discovery.scan import discover
 from localllm.llm.discovery.servers import Server
 from localllm.llm.model_profiles import parameters
-from localllm.llm.providers.base import ModelInfo
+from localllm.llm.providers.base import ModelInfo, may_be_taken
 from localllm.llm.providers.openai_models import is_embedding_name
 from localllm.llm.server_summary import obstacle
 
@@ -64,10 +63,8 @@ async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: L
         _Model(server, info)
         for server in servers
         if server.state == "ready"
-        for info in server.models
-        if not (runs_elsewhere(info.id) or is_embedding_name(info.id))
-        and info.id.isprintable()
-        and len(info.id) <= _LONGEST_ID
+        for info in may_be_taken(server.models)
+        if not is_embedding_name(info.id) and info.id.isprintable() and len(info.id) <= _LONGEST_ID
     ]
     if not models:
         addresses = ", ".join(server.base_url for server in servers) or "—"

@@ -10,7 +10,6 @@ from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.i18n import _
 from localllm.base.rate_limit import RateLimiter
-from localllm.config.trust import runs_elsewhere
 from localllm.llm.message_format import read_messages
 from localllm.llm.messages import (
     Completion,
@@ -20,7 +19,16 @@ from localllm.llm.messages import (
     ToolSpec,
 )
 from localllm.llm.overflow import overflow_of
-from localllm.llm.providers.base import Chunk, MessageAssembler, ModelInfo, OneModel, Provider, TextChunk
+from localllm.llm.providers.base import (
+    Chunk,
+    MessageAssembler,
+    ModelInfo,
+    OneModel,
+    Provider,
+    TextChunk,
+    may_be_taken,
+    models_elsewhere,
+)
 from localllm.llm.retry import (
     ASKED_ONCE_MORE,
     LONGEST_WAIT,
@@ -179,7 +187,9 @@ class LLMClient:
             listed = await self.list_models()
             if not listed:
                 raise LLMConnectionError("llm_no_models", url=self.provider.address)
-            self.model = listed[0].id
+            if not (local := may_be_taken(listed)):
+                raise models_elsewhere(self.provider.address, listed)
+            self.model = local[0].id
         if self._described != self.model:
             await self._describe(listed)
         return self.model
@@ -190,7 +200,7 @@ class LLMClient:
         if self.is_model_chosen:
             return ""
         try:
-            names = [info.id for info in await self.list_models() if not runs_elsewhere(info.id)]
+            names = [info.id for info in may_be_taken(await self.list_models())]
             if len(names) != 1 or self.model in names:
                 return ""
             await self.use(self.provider, names[0])
@@ -209,7 +219,8 @@ class LLMClient:
         try:
             async with asyncio.timeout(_SECONDS_TO_LOOK):
                 listed = await self.provider.list_models()
-                name = listed[0].id if len(listed) == 1 and not self.is_model_chosen else self.model
+                is_other = len(may_be_taken(listed)) == len(listed) == 1 and not self.is_model_chosen
+                name = listed[0].id if is_other else self.model
                 info = await self.provider.describe(name, listed)
         except (LLMConnectionError, TimeoutError):
             return False

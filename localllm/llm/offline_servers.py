@@ -31,9 +31,10 @@ def reachable_offline() -> str:
     return _("Offline: only this machine is contacted.")
 
 
-def refuse_model_elsewhere(model: str, url: str) -> None:
-    """Raise LLMConnectionError if the program is offline and the local server would run `model` remotely."""
-    if offline.is_on() and runs_elsewhere(model):
+def refuse_model_elsewhere(model: str, url: str, *, is_remote: bool = False) -> None:
+    """Raise LLMConnectionError if the program is offline and the local server would run `model` remotely. `is_remote`:
+    whether it says so, of a model with any name."""
+    if offline.is_on() and (is_remote or runs_elsewhere(model)):
         raise LLMConnectionError("llm_offline_model", model=model, url=url)
 
 

@@ -11,9 +11,9 @@ import msgspec
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.config.schema import LLMSettings, ProviderName
 from localllm.llm.client import LLMClient
-from localllm.llm.discovery.servers import Server, choose, nearest_models, same_place
+from localllm.llm.discovery.servers import Server, all_elsewhere, choose, nearest_models, same_place
 from localllm.llm.factory import make_provider, provider_for
-from localllm.llm.providers.base import ModelInfo, Provider
+from localllm.llm.providers.base import ModelInfo, Provider, may_be_taken
 
 PATIENCE_SECONDS = 3.0
 """Seconds a server may take to list its models before the user is told that it is silent."""
@@ -223,6 +223,8 @@ class Selection:
                 await self._learn()
             elif self._settings.model:
                 self.failure = self._nowhere(self._settings.model, [])
+            elif elsewhere := all_elsewhere(self.servers):
+                self.failure = elsewhere
             else:
                 await self._learn()
         except LocalLLMError as error:  # an unusable key or address
@@ -310,5 +312,4 @@ async def _first_model(provider: Provider, wanted: str = "") -> str:
     except LLMConnectionError:
         await provider.aclose()
         raise
-    names = _names(models)
-    return wanted if wanted in names else next(iter(names), "")
+    return wanted if wanted in _names(models) else next(iter(_names(may_be_taken(models))), "")

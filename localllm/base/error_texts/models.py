@@ -83,6 +83,15 @@ MODELS = {
         "",
         "Load one in the server (Ollama: ollama pull NAME), or name it with --model.",
     ),
+    "llm_models_elsewhere": ErrorText(
+        "E2073",
+        "The server at {url} offers only models that run elsewhere.",
+        "It has: {available}.",
+        (
+            "Load one in the server (Ollama: ollama pull NAME), or name one of these with --model, /model or "
+            "llm.model: your words and files then go to its maker."
+        ),
+    ),
     "llm_unauthorized": ErrorText(
         "E2007",
         "The server at {url} refused the key (HTTP {status}).",

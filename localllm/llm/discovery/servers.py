@@ -6,11 +6,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from localllm.base.errors import LLMConnectionError
 from localllm.config.project_server import VLLM
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.config.trust import runs_elsewhere
 from localllm.llm.addresses import PORTS, address_fault, is_loopback, ollama_base_url, reachable, server_root
-from localllm.llm.providers.base import ModelInfo
+from localllm.llm.providers.base import ModelInfo, may_be_taken, models_elsewhere
 
 State = Literal["ready", "empty", "locked", "silent", "foreign", "absent"]
 """ready: offers models. empty: a model server without models. locked: requires a key. silent: accepts the connection
@@ -47,7 +48,8 @@ def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | N
 
     Among ready servers, those at addresses set by the user come first, then those that have, or may have, a model
     loaded: the others would have to load one, for which time or memory may be lacking. Ties keep their order. Among a
-    server's models, loaded ones come first, then those that support tools; ties keep their order.
+    server's models, loaded ones come first, then those that support tools; ties keep their order. None is taken that
+    runs elsewhere.
 
     `model` matches that name on any server; else, if unambiguous, a name without its tag or publisher, or a substring,
     ignoring case. A model that Ollama runs remotely matches only by its full name.
@@ -55,9 +57,17 @@ def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | N
     ready = sorted((server for server in servers if server.state == "ready"), key=_reluctance)
     if model:
         return _offering(ready, model)
-    if not ready:
+    local = ((server, may_be_taken(server.models)) for server in ready)
+    return next(((server, min(models, key=_rank).id) for server, models in local if models), None)
+
+
+def all_elsewhere(servers: Iterable[Server]) -> LLMConnectionError | None:
+    """Return the error for servers of which none has a model that may be used unnamed, but the first ready one has some
+    that run elsewhere; else None."""
+    ready = [server for server in servers if server.state == "ready"]
+    if not ready or any(may_be_taken(server.models) for server in ready):
         return None
-    return ready[0], min(ready[0].models, key=_rank).id
+    return models_elsewhere(ready[0].base_url, ready[0].models)
 
 
 def nearest_models(servers: Sequence[Server], model: str) -> list[str]:
@@ -75,7 +85,7 @@ def nearest_models(servers: Sequence[Server], model: str) -> list[str]:
 
 
 def _reluctance(server: Server) -> tuple[bool, bool]:
-    return not server.set_by_user, all(info.loaded is False for info in server.models)
+    return not server.set_by_user, all(info.loaded is False for info in may_be_taken(server.models))
 
 
 def _rank(info: ModelInfo) -> tuple[int, int]:

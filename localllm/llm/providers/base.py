@@ -1,14 +1,17 @@
 """The interface of providers: chunks, models, embeddings; and the assembler of a message from chunks."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from itertools import islice
 from typing import Literal, Protocol, runtime_checkable
 from uuid import uuid4
 
 import msgspec
 
+from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json, ToolCall
 from localllm.base.jsontext import encode_json
 from localllm.base.memo import Memo
+from localllm.config.trust import runs_elsewhere
 from localllm.llm.messages import AssistantMessage, CompletionRequest, Message, UserMessage
 
 
@@ -65,7 +68,7 @@ class ModelInfo(msgspec.Struct, frozen=True):
     loaded with, 0 if unknown. `loaded` and `abilities` are None if not reported. `parameters` (such as "8.2B") and
     `quantization` are the server's words. `exact`: its tool calls are always structured, so that its text never
     contains one, whatever it quotes. `instead_of_it`: the models the server lists if this one is not among them; it may
-    work all the same.
+    work all the same. `is_remote`: the server passes requests on to its makers' machines, as Ollama's cloud does.
     """
 
     id: str
@@ -77,6 +80,18 @@ class ModelInfo(msgspec.Struct, frozen=True):
     quantization: str = ""
     exact: bool = False
     instead_of_it: tuple[str, ...] = ()
+    is_remote: bool = False
+
+
+def may_be_taken(models: Iterable[ModelInfo]) -> list[ModelInfo]:
+    """Return the models that may be used without being named by the user: those that do not run elsewhere."""
+    return [info for info in models if not (info.is_remote or runs_elsewhere(info.id))]
+
+
+def models_elsewhere(url: str, models: Iterable[ModelInfo]) -> LLMConnectionError:
+    """Return the error for a server that has only models that run elsewhere."""
+    available = ", ".join(info.id for info in islice(models, _NAMED))
+    return LLMConnectionError("llm_models_elsewhere", url=url, available=available)
 
 
 class Provider(Protocol):
@@ -294,6 +309,7 @@ class MessageAssembler:
         return call_id
 
 
+_NAMED = 8  # models in an error
 _MOST_REMEMBERED = 8_000_000
 """Cache limit in bytes of messages and their JSON: more than the largest common windows hold."""
 

@@ -95,6 +95,7 @@ class Ollama(EmbeddingProvider):
         self._choosing = asyncio.Lock()
         self._unthinking: set[str] = set()
         self._sight = Sight()
+        self._remote: set[str] = set()
 
     def prepare(self, request: CompletionRequest, *, num_ctx: int, think: Think = None) -> HttpRequest:
         """Return the HTTP request for `request`.
@@ -127,6 +128,7 @@ class Ollama(EmbeddingProvider):
         Retries a model that cannot think without `think`, one that cannot see without images."""
         refuse_model_elsewhere(request.model, self.address)
         window = await self._window(request.model)
+        refuse_model_elsewhere(request.model, self.address, is_remote=full_name(request.model) in self._remote)
         name = full_name(request.model)
 
         def wanted() -> Think:
@@ -207,6 +209,8 @@ class Ollama(EmbeddingProvider):
                 shown = await _unless_it_fails(self._show(model))
                 running = await _unless_it_fails(self._running())
         shown = shown or Shown()
+        if shown.remote_model or shown.remote_host:
+            self._remote.add(name)
         window = choose_window(self._num_ctx, shown, (running or {}).get(name, 0))
         return self._sight.told(shown_info(model, shown, self._windows.setdefault(name, window), running))
 

@@ -33,6 +33,8 @@ class TagEntry(msgspec.Struct, frozen=True):
     name: str
     details: Details | None = None
     capabilities: list[str] | None = None
+    remote_model: str | None = None
+    remote_host: str | None = None
 
     @property
     def answers(self) -> bool:
@@ -57,6 +59,8 @@ class Shown(msgspec.Struct, frozen=True):
     details: Details | None = None
     model_info: dict[str, Json] | None = None
     capabilities: list[str] | None = None
+    remote_model: str | None = None
+    remote_host: str | None = None
 
     @property
     def maximum(self) -> int:
@@ -130,6 +134,7 @@ def shown_info(model: str, shown: Shown, window: int, running: Mapping[str, int]
         abilities=_abilities(shown.capabilities),
         parameters=details.parameter_size or "",
         quantization=details.quantization_level or "",
+        is_remote=bool(shown.remote_model or shown.remote_host),
     )
 
 
@@ -148,6 +153,7 @@ def list_info(entry: TagEntry, running: Mapping[str, int] | None, chosen: int, w
         abilities=_abilities(entry.capabilities),
         parameters=details.parameter_size or "",
         quantization=details.quantization_level or "",
+        is_remote=bool(entry.remote_model or entry.remote_host),
     )
 
 

@@ -140,6 +140,10 @@ class TestModels:
             "qwen3:8b", 8192, 40_960, True, frozenset({"tools", "thinking"}), parameters="8.2B", quantization="Q4_K_M"
         )
 
+    async def test_of_one_that_runs_elsewhere_it_is_known_whatever_its_name(self) -> None:
+        tags = answer({"models": [tag("big", remote_host="https://ollama.com:443"), tag("mine", remote_model=None)]})
+        assert [model.is_remote for model in await self.listed(tags)] == [True, False]
+
     async def test_the_loaded_ones_come_first_and_embedding_models_not_at_all(self) -> None:
         tags = answer(
             {

@@ -387,6 +387,22 @@ class TestRequests:
             await client.aclose()
         assert server.bodies()[0]["model"] == "first"
 
+    async def test_none_that_runs_elsewhere_is_asked_without_its_name(self) -> None:
+        with WireServer([says("hi")], models=["gpt-oss:120b-cloud", "second"]) as server:
+            client = LLMClient(provider(server.url))
+            await client.complete(HELLO)
+            await client.aclose()
+        assert server.bodies()[0]["model"] == "second"
+        with WireServer([says("hi")], models=["gpt-oss:120b-cloud"]) as server:
+            client = LLMClient(provider(server.url))
+            with pytest.raises(LLMConnectionError) as caught:
+                await client.complete(HELLO)
+            await client.aclose()
+            assert (caught.value.key, server.bodies()) == ("llm_models_elsewhere", [])
+            client = LLMClient(provider(server.url), model="gpt-oss:120b-cloud")
+            await client.complete(HELLO)
+            await client.aclose()
+
     async def test_a_server_without_models_says_so(self) -> None:
         with WireServer([says("hi")], models=[]) as server:
             client = LLMClient(provider(server.url))

@@ -105,6 +105,14 @@ def test_a_part_of_a_name_means_no_model_that_runs_elsewhere() -> None:
     assert chosen(ollama, model="kimi:cloud") == ("ollama", "kimi:cloud")
 
 
+def test_no_model_that_runs_elsewhere_is_taken_unless_it_is_named() -> None:
+    cloud = ModelInfo("gpt-oss:120b-cloud", loaded=True, abilities=TOOLS)
+    copied = ModelInfo("big", loaded=True, abilities=TOOLS, is_remote=True)
+    assert chosen(server("a", cloud, copied), server("b", cloud, "qwen3:8b")) == ("b", "qwen3:8b")
+    assert chosen(server("a", cloud, copied)) is None
+    assert chosen(server("a", cloud, copied), model="big") == ("a", "big")
+
+
 def test_one_of_several_equal_names_is_taken_exactly() -> None:
     assert chosen(server("a", "M", "m"), model="m") == ("a", "m")
     assert chosen(server("a", "M", "mm"), server("b", "m"), model="m") == ("b", "m")
