@@ -24,7 +24,7 @@ class Believer(msgspec.Struct, frozen=True):
     """A program, the event at which it trusts files of a project, and their names.
 
     Names are paths below the project or any folder in it; a folder stands for everything below it. One `*` in the last
-    component stands for anything.
+    component stands for anything, and `.*` before it for any hidden folder, in which the file lies directly.
     """
 
     program: str
@@ -376,6 +376,15 @@ BELIEVED = (
         "being started in the folder: their settings name programs to run",
         (
             ".mcp.json",
+            ".*/mcp.json",  # each of them has a folder of its own, and new ones come every month
+            ".*/mcp.jsonc",
+            ".*/mcp.toml",
+            ".*/mcp.yaml",
+            ".*/mcp.yml",
+            ".*/mcp_config.json",
+            ".*/mcp-config.json",
+            ".*/mcp_settings.json",
+            ".*/hooks.json",
             "agents.config.json",
             ".claude",
             ".cursor",

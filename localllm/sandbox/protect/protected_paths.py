@@ -52,7 +52,11 @@ IN_GIT = tuple(name.removeprefix(".git/") for name in PROTECTED_NAMES if name.st
 IN_BARE = tuple(name for name in IN_GIT if name not in ("modules", "worktrees"))
 """The same for a data folder not called `.git`: repositories in these two are found as data folders of their own."""
 
-_NAMES = frozenset(name.casefold() for name in PROTECTED_NAMES)
+_HIDDEN = ".*/"
+IN_HIDDEN = frozenset(name.removeprefix(_HIDDEN).casefold() for name in PROTECTED_NAMES if name.startswith(_HIDDEN))
+"""Files that are protected directly in any folder whose name begins with a dot."""
+
+_NAMES = frozenset(name.casefold() for name in PROTECTED_NAMES if not name.startswith(_HIDDEN))
 _LONGEST = max(name.count("/") for name in _NAMES) + 1  # components
 WHOLE = frozenset(name for name in _NAMES if "/" not in name)
 IN_OTHERS = {
@@ -92,6 +96,8 @@ def _begins_protected(parts: list[str]) -> bool:
     top = parts[0]
     if top in WHOLE or is_like_protected(top):
         return True
+    if len(parts) > 1 and is_in_hidden(top, parts[1]):
+        return True
     if top != ".git" and top not in IN_OTHERS:
         return False
     if any("/".join(parts[:end]) in _NAMES for end in range(2, min(len(parts), _LONGEST) + 1)):
@@ -108,6 +114,12 @@ def is_like(name: str, pattern: str) -> bool:
     """Return whether a name matches a pattern with one `*`, both in lower case."""
     first, _, last = pattern.partition("*")
     return name.startswith(first) and name[len(first) :].endswith(last)
+
+
+def is_in_hidden(folder: str, name: str) -> bool:
+    """Return whether a file of this name, in lower case, is protected in the folder because that is hidden. `folder`:
+    a name, or the path of one."""
+    return name in IN_HIDDEN and folder.rpartition("/")[2].startswith(".")
 
 
 def is_like_protected(name: str) -> bool:
@@ -207,6 +219,8 @@ def folders_that_lead_to(path: str) -> list[str]:
     *above, name = path.split("/")
     if folded(name) in WHOLE or not above:
         return []
+    if is_in_hidden(above[-1], folded(name)):
+        return ["/".join(above)]
     begins = [at for at, folder in enumerate(above) if folded(folder) in (".git", *IN_OTHERS)]
     first = begins[-1] if begins else len(above) - 1
     return ["/".join(above[: at + 1]) for at in range(first, len(above))]

@@ -17,12 +17,14 @@ from localllm.sandbox.protect.protected_paths import (
     ATTRIBUTES,
     IN_BARE,
     IN_GIT,
+    IN_HIDDEN,
     IN_OTHERS,
     WHOLE,
     Entry,
     Reach,
     entries_at,
     inode,
+    is_in_hidden,
     is_like,
     is_like_protected,
     joined,
@@ -39,7 +41,7 @@ _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for n
 _JUDGED = frozenset({ATTRIBUTES, VERSIONS})
 """Protected from certain content only."""
 
-_LOOKED_FOR = WHOLE | {".git", *_JUDGED, *IN_OTHERS} | _IN_DATA
+_LOOKED_FOR = WHOLE | {".git", *_JUDGED, *IN_OTHERS} | _IN_DATA | IN_HIDDEN
 _IN_PACKAGES = tuple(f"/{name}/" for name in SKIPPED)
 _MOST_FOLDERS = 200_000
 _MOST_WHOLE = 50_000  # folders in one that is protected as a whole
@@ -275,7 +277,7 @@ class _Search:
         elif (
             name == ".git"
             or name in WHOLE
-            or (not is_folder and is_like_protected(name))
+            or (not is_folder and (is_like_protected(name) or is_in_hidden(folder, name)))
             or (name in IN_OTHERS and _is_link_on_the_way(entry))
         ):
             self._take_whole(path, entry)

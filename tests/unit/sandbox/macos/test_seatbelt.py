@@ -71,7 +71,7 @@ def test_writing_and_what_is_protected_of_it() -> None:
     "path",
     [
         *(".git/hooks", ".git/hooks/pre-commit", "sub/.git/config", ".GIT/Hooks/x", ".envrc", "a/b/.VSCode/tasks.json"),
-        *("localllm.toml", ".github/workflows/new.yml"),
+        *("localllm.toml", ".github/workflows/new.yml", "a/.newtool/mcp.json"),
     ],
 )
 def test_protected_names_in_any_case_and_at_any_depth(path: str) -> None:
@@ -79,7 +79,7 @@ def test_protected_names_in_any_case_and_at_any_depth(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["src/a.py", ".github/x", ".git/objects/x", "xgit/hooks", "notlocalllm.toml", ".envrc2"]
+    "path", ["src/a.py", ".github/x", ".git/objects/x", "xgit/hooks", "notlocalllm.toml", ".envrc2", "a/mcp.json"]
 )
 def test_what_is_not(path: str) -> None:
     assert not re.fullmatch(protected_pattern(ROOT), f"{ROOT}/{path}")

@@ -79,6 +79,12 @@ def test_each_name_is_found_by_a_look(tmp_path_factory: pytest.TempPathFactory, 
         "__pycache__/sitecustomize.cpython-311.pyc",
         "tests/test_sitecustomize.py",
         ".cm/README.md",
+        "mcp.json",
+        "docs/en/mcp.json",
+        ".storybook/hooks/use.ts",
+        ".storybook/addons/hooks.json",
+        ".config/tool/mcp.json",
+        "src/hooks.json",
     ],
 )
 def test_what_honest_work_changes_is_not_protected(tmp_path: Path, path: str) -> None:
@@ -92,6 +98,14 @@ def test_a_pattern_stands_for_anything(tmp_path: Path, name: str) -> None:
     assert is_protected(f"a/{name}")
     make(tmp_path, name)
     assert set(look(tmp_path)) == {name}
+
+
+@pytest.mark.parametrize("name", [".newtool/mcp.json", "a/.New.Tool/MCP.json", ".x/hooks.json", ".github/mcp.json"])
+def test_what_lists_programs_is_protected_in_every_hidden_folder(tmp_path: Path, name: str) -> None:
+    assert is_protected(f"sub/{name}")
+    make(tmp_path, f"sub/{name}", f"sub/{name}.ordinary", "sub/.x/ordinary/mcp.json")
+    assert set(look(tmp_path)) == {f"sub/{name}"}
+    assert folders_that_lead_to(f"sub/{name}") == [f"sub/{name}".rpartition("/")[0]]
 
 
 @each(
