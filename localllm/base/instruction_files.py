@@ -5,6 +5,7 @@ They are edited legitimately and change with checkouts, so they are not protecte
 """
 
 import os
+from itertools import pairwise
 from pathlib import Path
 
 from localllm.base.files import real_path
@@ -69,7 +70,13 @@ def is_instruction(relative_path: str) -> bool:
         name in _INSTRUCTIONS or name.startswith(_BY_MODE)
         for start in range(len(parts))
         for name in (parts[start], "/".join(parts[start : start + 2]))
-    )
+    ) or any(_is_of_any_assistant(*pair, parts[-1]) for pair in pairwise(parts))
+
+
+def _is_of_any_assistant(folder: str, inside: str, name: str) -> bool:
+    """Return whether a hidden folder, and what lies in it on the way to a file, is where assistants look for skills, or
+    rules in Markdown: each has a folder of its own."""
+    return folder.startswith(".") and (inside == "skills" or (inside == "rules" and name.endswith((".md", ".mdc"))))
 
 
 def linked_instructions(root: Path) -> set[str]:

@@ -37,6 +37,9 @@ from localllm.base.instruction_files import is_instruction
         ".devin/x.md",
         ".qoder/rules/x.md",
         ".zencoder/rules/x.md",
+        "sub/.newtool/skills/x/scripts/run.sh",
+        ".lingma/rules/style.md",
+        ".newtool/rules/sub/x.MDC",
     ],
 )
 def test_texts_that_other_assistants_obey(path: str) -> None:
@@ -44,7 +47,11 @@ def test_texts_that_other_assistants_obey(path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["README.md", "docs/agents.html", ".github/CODEOWNERS", "AGENTS.md.txt", "agents/md", "rules", "AGENT.py"]
+    "path",
+    [
+        *("README.md", "docs/agents.html", ".github/CODEOWNERS", "AGENTS.md.txt", "agents/md", "rules", "AGENT.py"),
+        *("skills/x/SKILL.md", ".semgrep/rules/x.yml", "docs/rules/x.md", ".x/docs/skills/y.md"),
+    ],
 )
 def test_other_texts(path: str) -> None:
     assert not is_instruction(path)
