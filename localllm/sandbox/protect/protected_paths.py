@@ -388,10 +388,9 @@ def is_output(path: str) -> bool:
 
 def matters(path: str) -> bool:
     """Return whether a file below a protected folder matters. Most data in a repository's own folder does not: it
-    changes with every commit, also in submodules."""
-    lower = f"/{folded(path)}"
-    _, in_environment, package = lower.rpartition("/site-packages/")
-    if in_environment and ("/sitecustomize" in f"/{package}" or "/usercustomize" in f"/{package}"):
+    changes with every commit, also in submodules. To git, `.GIT` is a folder like any other."""
+    lower = "".join(f"/{part if folded(part) == '.git' else folded(part)}" for part in path.split("/"))
+    if "/site-packages/" in lower and _is_shipped_module(lower[1:].split("/")):
         return False  # tracing tools ship these, and an environment in the project is the project's own
     if "/hooks/" in lower and lower.endswith(".sample"):
         return False
@@ -402,6 +401,19 @@ def matters(path: str) -> bool:
     rest = f"/{rest}"
     is_whole = "/hooks/" in rest or "/refs/replace/" in rest
     return not inside or is_whole or rest.endswith(_SETTINGS_OF_MODULES) or is_unfinished_work(lower)
+
+
+def _is_shipped_module(parts: list[str]) -> bool:
+    """Return whether a path in packages is protected as a module that Python loads at each start, and by nothing
+    else."""
+    below = len(parts) - parts[::-1].index("site-packages")
+    rest = [part for at, part in enumerate(parts) if at < below or not _is_loaded_at_start(part)]
+    return len(rest) < len(parts) and not is_protected("/".join(rest))
+
+
+def _is_loaded_at_start(name: str) -> bool:
+    is_named = name.startswith(("sitecustomize", "usercustomize"))
+    return is_named and (name in WHOLE or is_like_protected(name))
 
 
 def list_folder(root: Path, folder: str, closed: set[str]) -> list[os.DirEntry[str]]:

@@ -84,7 +84,39 @@ def test_a_repository_in_a_folder_that_only_other_systems_take_for_git_is_found(
     files.begin()
     make_repository(root / ".GIT/pkg/.git")
     make_repository(root / ".GIT/.git/modules/evil")
-    assert {".GIT/pkg/.git/config", ".GIT/.git/modules/evil/config"} <= set(files.end())
+    make_repository(root / ".GIT/worktrees/app/.git")
+    put(root / ".GIT/modules/m/.vscode/tasks.json", EVIL)
+    gone = {
+        ".GIT/pkg/.git/config",
+        ".GIT/.git/modules/evil/config",
+        ".GIT/worktrees/app/.git/config",
+        ".GIT/modules/m/.vscode/tasks.json",
+    }
+    assert gone <= set(files.end())
+
+
+@each(
+    "hidden",
+    [
+        "sitecustomize-app/.git/config",
+        "sitecustomize/.git/config",
+        "usercustomize/a/.vscode/tasks.json",
+        "usercustomize.x/.envrc",
+        ".vscode/sitecustomize/tasks.json",
+        "a/.git/hooks/sitecustomize.py",
+    ],
+)
+def test_below_a_module_for_the_start_of_python_the_rest_is_found(
+    root: Path, files: ProtectedFiles, hidden: str
+) -> None:
+    files.begin()
+    put(root / "site-packages" / hidden, EVIL)
+    put(root / "site-packages/tracing/sitecustomize.py", "shipped")
+    put(root / "site-packages/sitecustomize/sub/x.py", "shipped")
+    assert files.end() != ()
+    assert not os.path.lexists(root / "site-packages" / hidden)
+    assert (root / "site-packages/tracing/sitecustomize.py").exists()
+    assert (root / "site-packages/sitecustomize/sub/x.py").exists()
 
 
 @each(

@@ -143,8 +143,9 @@ def test_repositories_told_by_where_their_settings_are(tmp_path: Path) -> None:
 
 
 def test_what_installed_packages_ship_for_the_start_of_python_is_left(tmp_path: Path) -> None:
-    shipped = tmp_path / ".venv" / "lib" / "site-packages" / "tracing" / "sitecustomize.py"
-    for file in (shipped, tmp_path / "src" / "usercustomize.py"):
+    packages = tmp_path / ".venv" / "lib" / "site-packages"
+    shipped = [packages / "tracing" / "sitecustomize.py", packages / "sitecustomize" / "hooks" / "a.py"]
+    for file in (*shipped, tmp_path / "src" / "usercustomize.py"):
         file.parent.mkdir(parents=True)
         file.touch()
     assert set(look(tmp_path, reach=Reach(skipped=True))) == {"src/usercustomize.py"}
