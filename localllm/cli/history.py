@@ -1,20 +1,21 @@
 """`localllm history`: past sessions of a project, research reports, market scans."""
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
 
 from localllm.app.report_formats import FORMATS, Format
 from localllm.app.work_folder import work_folder
-from localllm.base.errors import ConfigurationError
+from localllm.base.errors import ConfigurationError, ResearchError
 from localllm.base.events import Json
 from localllm.base.i18n import _, ngettext
 from localllm.base.paths import find_storage, session_key_file
-from localllm.cli.market_history import delete_scans, is_scan, scan_content, scan_json, scan_line, scans
+from localllm.cli.market_history import is_scan, scan_content, scan_json, scan_line, scans
 from localllm.cli.report_history import (
     check_terminal,
-    delete_reports,
     is_report,
     report_content,
     report_json,
@@ -24,7 +25,7 @@ from localllm.cli.report_history import (
 from localllm.cli.report_output import write_bytes
 from localllm.cli.settings import load_here, print_error, say
 from localllm.research.market.agent_log import AgentLog
-from localllm.research.run_history import past_run
+from localllm.research.run_history import delete_run, past_run
 from localllm.sessions.export import Format as SessionFormat
 from localllm.sessions.export import export, format_for, write_new
 from localllm.sessions.index import Session, about, state, when
@@ -185,18 +186,20 @@ def delete(context: click.Context, names: tuple[str, ...], yes: bool, work_dir: 
         )
         if not click.confirm(question, default=False, err=True):
             return EXIT_LEFT_ALONE
-    deleted = sum(_deleted(sessions, name) for name in found) + delete_reports(work, [run.id for run in runs])
-    deleted += delete_scans(work, [scan.execution_id for scan in markets])
+    deleted = sum(_is_deleted(sessions.delete, name) for name in found)
+    deleted += sum(_is_deleted(partial(delete_run, work), run.id) for run in runs)
+    deleted += sum(_is_deleted(AgentLog(work).delete, scan.execution_id) for scan in markets)
     if found:
         sessions.delete_orphans()
     say(_("{count} deleted.", count=deleted))
     return 0 if deleted == count else ConfigurationError.exit_code
 
 
-def _deleted(sessions: Sessions, session_id: str) -> bool:
+def _is_deleted(delete: Callable[[str], object], name: str) -> bool:
+    """Delete one of them; return whether that was possible. An error is printed."""
     try:
-        sessions.delete(session_id)
-    except ConfigurationError as error:
+        delete(name)
+    except (ConfigurationError, ResearchError) as error:
         print_error(error)
         return False
     return True

@@ -1,6 +1,5 @@
 """Market scans in `localllm history`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from localllm.app.report_formats import Format
@@ -68,19 +67,6 @@ def scan_content(work: Path, name: str, form: Format) -> bytes:
 
     check_format(form)
     return finish(lambda: print_pdf(render(scan, "html"), f"{name}.pdf"))
-
-
-def delete_scans(work: Path, names: Sequence[str]) -> int:
-    """Delete scans; return how many. Errors are printed."""
-    deleted = 0
-    for name in names:
-        try:
-            AgentLog(work).delete(name)
-        except ResearchError as error:
-            print_error(error)
-        else:
-            deleted += 1
-    return deleted
 
 
 def _state(scan: MarketResult) -> str:

@@ -1,17 +1,16 @@
 """Research reports in `localllm history`."""
 
 import sys
-from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
 from localllm.app.report_formats import Format, rendered
-from localllm.base.errors import ResearchError, ResearchUsageError
+from localllm.base.errors import ResearchUsageError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, _
 from localllm.cli.interruption import finish
 from localllm.cli.settings import print_error
-from localllm.research.run_history import PastRun, delete_run, matching, past_runs
+from localllm.research.run_history import PastRun, matching, past_runs
 from localllm.research.run_store import RUN_ID
 from localllm.text.sanitising import clean, shorten
 
@@ -76,19 +75,6 @@ def check_terminal(form: Format) -> None:
 def report_content(work: Path, run: str, form: Format) -> bytes:
     """Return the report of a run. Raises LocalLLMError."""
     return finish(lambda: rendered(work, run, form))
-
-
-def delete_reports(work: Path, names: Sequence[str]) -> int:
-    """Delete runs; return how many. Errors are printed."""
-    deleted = 0
-    for name in names:
-        try:
-            delete_run(work, name)
-        except ResearchError as error:
-            print_error(error)
-        else:
-            deleted += 1
-    return deleted
 
 
 def _state(run: PastRun) -> str:

@@ -3,7 +3,7 @@
 import os
 import shutil
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -160,15 +160,9 @@ class EmbeddedStore:
             raise KnowledgeBaseError("rag_no_collection", name=name, names=names or "–", hint="")
         return Shard(self.folder(name), collection, what, place)
 
-    @contextmanager
-    def _locked(self, name: str, what: str) -> Generator[None]:
+    def _locked(self, name: str, what: str) -> AbstractContextManager[None]:
         self._let_go(name)
-        lock = ShardLock(self.folder(name), name, what)
-        lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
+        return ShardLock(self.folder(name), name, what).held()
 
 
 def _files(folder: Path) -> Iterator[Path]:

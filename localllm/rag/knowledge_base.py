@@ -2,8 +2,8 @@
 
 import asyncio
 import unicodedata
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -481,15 +481,9 @@ def _candidates(
         return find_candidates(reader, collection, search.query, vector, weights, search.top_k)
 
 
-@contextmanager
-def _ingest_lock(store: Store, name: str, what: str) -> Generator[None]:
+def _ingest_lock(store: Store, name: str, what: str) -> AbstractContextManager[None]:
     """Hold the lock that allows one ingest at a time."""
-    lock = ShardLock(store.manifest(name).parent, name, what, prefix="ingest.")
-    lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
+    return ShardLock(store.manifest(name).parent, name, what, prefix="ingest.").held()
 
 
 def _now() -> str:

@@ -3,7 +3,8 @@
 import os
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from localllm.base.errors import KnowledgeBaseError
@@ -47,6 +48,15 @@ class ShardLock:
         with suppress(OSError):  # the holder's name does not fit on a full disk
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{self._what} ({os.getpid()})".encode(), 0)
+
+    @contextmanager
+    def held(self) -> Generator[None]:
+        """Hold the lock in a `with` block."""
+        self.acquire()
+        try:
+            yield
+        finally:
+            self.release()
 
     def is_wanted(self) -> bool:
         """Whether another process waits for the lock, or its folder is deleted."""
