@@ -262,6 +262,9 @@ class TestFiles:
             ("x を 2 にし、NEWS.md を作成してください。", "x を 2 にしました。", "NEWS.md does not exist"),
             ("x を 2 にして", "NEWS.md に変更点を書きました。", "NEWS.md does not exist"),
             ("x を 2 にして", "a.py と test_a.py を修正しました。", "test_a.py was not changed"),
+            ("Add notes to a.py, test_a.py", "I added notes to a.py and test_a.py.", "test_a.py was not changed"),
+            ("test_a.py に例も足して", "a.py を直し、test_a.py にも例を追加しました。", "test_a.py was not changed"),
+            ("a.py と test_a.py に型を付けて", "a.py と test_a.py に型を付けました。", "test_a.py was not changed"),
         ],
     )
     async def test_one_that_is_not_there_or_not_changed_is_told(
@@ -280,6 +283,8 @@ class TestFiles:
             (THREE, ["edit", "test"], "x is 2 in a.py. I did not write NEWS.md: I could not decide what to say."),
             ("Set x to 2.", ["edit", "test"], "I fixed the wrong value that test_a.py showed, by setting x in a.py."),
             ("Set x to 2.", ["edit", "test"], "I updated a.py; test_a.py needs no change."),
+            ("Set x to 2.", ["edit", "test"], "I added a comment next to the line that test_a.py names."),
+            ("Check test_a.py, set x to 2", ["edit", "test"], "I wrote 2 into a.py: test_a.py passes now."),
             ("Set x to 2.", ["edit", "test"], "x is 2. You can create a config.toml for other values."),
             ("Save x to out.txt.", [run("python3 a.py > out.txt")], "I saved it as out.txt."),
             ("Try it with t.py.", [run("echo 1 > t.py && python3 t.py; rm t.py")], "I created t.py, and it ran."),

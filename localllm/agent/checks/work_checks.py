@@ -22,7 +22,7 @@ from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
-from localllm.safety.path_names import shown
+from localllm.safety.path_names import shown, some_of
 from localllm.text.sanitising import shorten
 from localllm.tools.call_judge import is_among
 from localllm.tools.tool_system import ToolSystem
@@ -252,10 +252,10 @@ class WorkChecks:
         for path in missing:
             reason = Phrase("{path} does not exist", path=shown(path))
             yield Finding("missing_file", reason, contradicts=True, params={"path": path})
-        for one in claimed:
-            if one.how == "changed" and one.path != facts.failed_edit and self._is_older(one.path):
-                reason = Phrase("{path} was not changed", path=shown(one.path))
-                yield Finding("unchanged_file", reason, contradicts=True, params={"path": one.path})
+        may_be = (one.path for one in claimed if one.how == "changed" or one.path in request)
+        if same := [path for path in may_be if path != facts.failed_edit and self._is_older(path)]:
+            reason = Phrase("{path} was not changed", path=some_of(same))
+            yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
 
     def _of_old_names(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the names that were to be renamed everywhere and still stand somewhere; not if the answer says so."""

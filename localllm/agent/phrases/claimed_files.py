@@ -79,8 +79,12 @@ _MADE_JA = late_pattern(
     rf"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ){_DONE_JA}"
 )
 _CHANGED_JA = late_pattern(
-    _QUOTED + _LIST + rf" ?(?:を|の{_PLAIN_JA}{{1,30}}を)(?:(?![てで]|確認|実行){_PLAIN_JA}){{0,8}}"
+    _QUOTED + _LIST + rf" ?(?:[をも]|の{_PLAIN_JA}{{1,30}}を)(?:(?![てで]|確認|実行){_PLAIN_JA}){{0,8}}"
     rf"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え){_DONE_JA}"
+)
+_ADDED_JA = late_pattern(
+    _QUOTED + _LIST + rf" ?[にへ](?:も|は|それぞれ)?(?:{_PLAIN_JA}{{1,24}}を)?{_PLAIN_JA}{{0,6}}"
+    r"(?:付け|つけ|入れ|加え|足し|載せ|反映し|追記し|記載し|挿入し|設定し)(?:まし|、|済|て(?:、|い?ます))"
 )
 _ONE = rf"[`*\"']{{0,3}}(?:\./)?{_PATH}[`*\"']{{0,3}}"
 _ALL_PATHS = rf"(?P<paths>{_ONE}(?:(?:, ?(?:and )?| and | & | ?[、・と] ?){_ONE}){{0,19}})"
@@ -219,7 +223,12 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
         has_been = [(match, _how(match["how"])) for match in _BEEN.finditer(said)]
         is_mine = bool(_MINE.search(said))
         made = [(match, "made") for one in (_MADE_ONE, _MADE_JA) for match in one.finditer(said) if is_mine]
-        changed = [(match, "changed") for one in (_CHANGED_ONE, _CHANGED_JA) for match in one.finditer(said) if is_mine]
+        changed = [
+            (match, "changed")
+            for one in (_CHANGED_ONE, _CHANGED_JA, _ADDED_JA)
+            for match in one.finditer(said)
+            if is_mine
+        ]
         others = (_APPLIED, _APPLIED_JA, _NOW, _NOW_JA)
         stated = [(match, "changed") for one in others for match in one.finditer(said)]
         for match, how in (*made, *changed, *has_been, *stated):
