@@ -22,6 +22,7 @@ from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.agent.phrases.announcements import announces, is_only_call, last_command
 from localllm.agent.phrases.answer_language import unwanted_language
+from localllm.agent.phrases.open_requests import may_need_nothing
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.system_prompt import remark
 from localllm.base.directory_walk import ProjectListing
@@ -379,7 +380,7 @@ class Finishing(Middleware):
                 yield Finding("nobody", reason, contradicts=True)
         elif is_alone and phrases.is_plan(text):
             yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
-        elif self._work.is_for_files(state):
+        elif self._work.is_for_files(state) and not may_need_nothing(state.goal):
             yield Finding("only_words", Phrase("nothing was changed"), contradicts=True)
 
     def _claims_unasked(self, state: RunState, text: str) -> bool:

@@ -2,18 +2,27 @@
 
 import re
 
+from localllm.agent.phrases.open_requests import waits_for_user
 from localllm.agent.phrases.phrase_search import ends_of, has_any, search_ja, sentences_in
 
 # Changes of files.
 
+_WORDS_MADE = (
+    r"(?:an? |the |some )?(?:[\w-]+ )?(?:summary|overview|explanation|list|description|example|snippet"
+    r"|regex|regular expression|query|poem|haiku|answer|command|one-liner|plan|outline|proposal|checklist"
+    r"|roadmap|comparison)\b(?!\.\w| (?:to|in|into) )"
+)
+"""Matches what is made of words, for the answer."""
 _CHANGE = (
     r"(?:fix|repair|correct|set(?! up)|change|edit|modify|update|rename|refactor|rewrite|replace|implement|remove"
     r"|delete|convert|migrate|port|split|merge|simplify|extract|extend|adapt|adjust|move|reorder|swap|apply|bump"
-    r"|upgrade|clean up|inline|translate|turn (?=[^\n]* into\b)|insert|patch|solve|resolve|finish|complete|support"
-    r"|make (?!sure\b|a list\b|suggestions\b)|(?:add|create|write|generate|build|develop)\b(?! (?:me )?(?:an? |the "
-    r"|some )?(?:[\w-]+ )?(?:summary|overview|explanation|list|description|example|snippet|regex|regular expression"
-    r"|query|poem|answer|command|one-liner)\b(?!\.\w| (?:to|in|into) ))(?:(?<=add)|(?! (?:me )?(?:an? |the )?"
-    r"(?:[\w-]+ )?(?:message|reply|letter|e-?mail|story)(?:[.,;:!]?$| (?:about|for|of|that|which|from|saying)\b))))"
+    r"|upgrade|clean up|inline|turn (?=[^\n]* into\b)|insert|patch|solve|resolve|finish|complete|support"
+    r"|translate (?=[^\n]{0,60}\b(?:comments?|docstrings?|strings?|messages|labels|in place|(?:to|into) \S{1,60}\.\w))"
+    rf"|make (?!sure\b|suggestions\b|(?:me )?{_WORDS_MADE})|(?:add|create|write|generate|build|develop)\b"
+    rf"(?! (?:me )?{_WORDS_MADE})(?:(?<=add)|(?! (?:me )?(?:an? |the )?(?:[\w-]+ )?"
+    r"(?:message|reply|letter|e-?mail|story|invitation|announcement)(?:[.,;:!]?$"
+    r"| (?:about|for|of|that|which|from|saying|telling|with|to my|to our|to your|to all|to everyone"
+    r"|to them|to him|to her|to the boss|to the team|to the customers?|to the clients?|to the members)\b))))"
 )
 _CHANGE_BEGINS = (
     *("fix", "repair", "correct", "set", "chang", "edit", "modif", "updat", "renam", "refactor", "rewrit", "replac"),
@@ -84,7 +93,7 @@ _EDITED_JA = (
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
     r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
-    r"|付け|入れ|仕上げ|完成させ|生成し|翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
+    r"|付け|入れ|仕上げ|完成させ|生成し|(?:コメント|文字列|メッセージ|表示)[^。\n]{0,12}翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
     r"|、|$)|て[。！!\s]*$|たい|なさい)"
 )
 _MADE_JA = (
@@ -93,12 +102,14 @@ _MADE_JA = (
 )
 """Orders that something be otherwise: fの戻り値を9にして."""
 _TEXT_JA = (
-    "文|回答|答え|返事|説明|要約|内容|結果|報告|日本語|英語|敬語|箇条書き|表に|一覧|リストに|行に|以後|今後|これから"
+    "文|回答|答え|返事|説明|要約|内容|結果|報告|日本語|英語|敬語|箇条書き|表に|図に|グラフに|一覧|リストに|行に"
+    "|以後|今後|これから"
 )
 _CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|更新|対応)(?:を(?:お願い|頼)|お願い|せよ|すること|して)"
 _ABOUT_JA = (
     r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
     r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
+    r"|(?:メール|手紙|返信|文面|案内文|挨拶文|お知らせ|計画|チェックリスト)(?:だけ)?[をも][^。、\n]{0,12}(?:書い|作っ|作成し|立て)て"
 )
 _SAVE_BEGINS = (
     *("write", "save", "put", "store", "export", "dump", "summari", "collect", "list", "record"),
@@ -112,7 +123,7 @@ def asks_for_change(request: str) -> bool:
     file that is named."""
     request = ends_of(request)
     is_ordered = (_orders_change(request) and not wants_words_ja(request)) or saves_file(request)
-    return is_ordered and not re.search(_HANDS_OFF, request)
+    return is_ordered and not (re.search(_HANDS_OFF, request) or waits_for_user(request))
 
 
 def saves_file(request: str) -> bool:
@@ -204,7 +215,7 @@ _BAN_WORDS = (
 )
 """Every match of _BAN, _HANDS_OFF_JA or _LEFT_JA contains one of these."""
 _HANDS_OFF = (
-    rf"(?i){_BAN}|\b(?:only|just) (?:explain|answer|tell|show|plan)\b"
+    rf"(?i){_BAN}|\b(?:only|just) (?:explain|answer|tell|show|(?:the |a )?plan)\b"
     r"|(?:^|[.;:!?(,-]\s{0,3}|\b(?:stay|remain|strictly|keep it|this is|treat \w{1,9} as) )read[- ]only\b(?! [a-z])"
 )
 """Matches what forbids every change. One that forbids some of them limits an order: don't change anything else."""

@@ -76,10 +76,14 @@ _TESTS_TO_FIX_JA = (
     rf"|{_TESTS_JA}(?:が|を)(?:すべて|全て|全部)?(?:通る|通過する|成功する|パスする)(?:よう|まで)"
     rf"|{_TESTS_JA}を(?:(?:すべて|全て|全部)?グリーン|直|修正|通し)"
 )
+_LEFT_FAILING = (
+    r"(?i)\b(?:ignor(?:e|ing)|even (?:if|when)|apart from|except|leav(?:e|ing) (?:\w+ ){0,3}fail\w*)\b"
+    r"|\bexpected ?failure|無視|失敗しても|失敗は[^。\n]{0,20}(?:触ら|そのまま|対応中|直さ|放置)"
+)
+"""Matches that failing tests are to be left as they are."""
 _MAY_FAIL = (
-    r"(?i)\b(?:ignor(?:e|ing)|even if|apart from|except|leav(?:e|ing) (?:\w+ ){0,3}fail)\b"
-    r"|\b(?:when|if|whenever) (?:an?|any) [\w -]{0,30}\b(?:test|build|check)\b"
-    r"|\b(?:add|write|creat)\w* [^\n]{0,40}\bfail|失敗するテスト(?:を|も)(?:追加|書|作)|無視|失敗しても"
+    rf"{_LEFT_FAILING}|\b(?:when|if|whenever) (?:an?|any) [\w -]{{0,30}}\b(?:test|build|check)\b"
+    r"|\b(?:add|write|creat)\w* [^\n]{0,40}\bfail|失敗するテスト[^。\n]{0,8}(?:追加|書|作)"
     r"|失敗する?(?:場合|とき|時)|失敗し(?:たら|た(?:場合|とき|時))(?![^。\n]{0,10}(?:直し|修正))"
 )
 
@@ -90,6 +94,11 @@ def asks_for_passing(request: str) -> bool:
         (re.search(_TESTS_TO_FIX, said) or search_ja(_TESTS_TO_FIX_JA, said)) and not re.search(_MAY_FAIL, said)
         for said in sentences_in(request)
     )
+
+
+def knows_of_failing(request: str) -> bool:
+    """Return whether it says that failing tests are to be left as they are."""
+    return any(re.search(_LEFT_FAILING, said) for said in sentences_in(request))
 
 
 _WORKING = (
@@ -106,8 +115,10 @@ def asks_for_working(request: str) -> bool:
 _OF_TESTS = (
     r"(?i)\b(?:update|change|edit|rewrite|adjust|adapt|correct|write|add|rename|remove|delete|refactor|improve|skip"
     r"|extend|clean up|move|split) (?:[\w-]{1,40} ){0,3}?tests?\b"
+    r"|\b(?:skip|xfail|disable|mark) (?:[\w-]{1,40} ){0,3}?`?test_\w|\bexpected ?failure"
+    r"|(?:テスト|test_\w{1,60})[^。\n]{0,20}(?:スキップ|無効に|無効化)"
     r"|\btests? (?:is|are|seems?|looks?|must be) (?:wrong|outdated|stale|incorrect|mistaken)|\bexpect|\bassert"
-    r"|テスト(?:を|も)(?:更新|変更|書|追加|削除|足)|テスト(?:が|の方が)?(?:間違|古|誤)|期待値"
+    r"|テスト(?:だけ)?(?:を|も)?(?:更新|変更|書|追加|削除|足)|テスト(?:が|の方が)?(?:間違|古|誤)|期待値"
 )
 
 

@@ -1,6 +1,6 @@
 """What a request says of tests and runs, as its words tell it."""
 
-from localllm.agent.phrases.requested_checks import asks_for_check, asks_for_passing
+from localllm.agent.phrases.requested_checks import asks_for_check, asks_for_passing, asks_for_tests, knows_of_failing
 from tests.support.each import each
 
 
@@ -67,3 +67,34 @@ def test_whether_tests_are_to_pass(request: str, is_to_pass: bool) -> None:
 )
 def test_a_run_may_be_ordered_with_words_about_it(request: str, is_to_run: bool) -> None:
     assert asks_for_check(request) == is_to_run
+
+
+@each(
+    ("request", "is_of_tests"),
+    [
+        ("Skip test_rate with a decorator, the server is gone.", True),
+        ("Mark test_parse as an expected failure for now.", True),
+        ("test_rate はデコレータでスキップして", True),
+        ("テストだけ更新して", True),
+        ("Fix test_rate", False),
+        ("test_rate を直して", False),
+    ],
+)
+def test_whether_tests_are_to_be_changed(request: str, is_of_tests: bool) -> None:
+    assert asks_for_tests(request) == is_of_tests
+
+
+@each(
+    ("request", "knows"),
+    [
+        ("Fix a.py; test_rate fails because the server is down, ignore it", True),
+        ("Add a test, and fix nothing even when it fails", True),
+        ("Leave the other failure, Mia works on it.", True),
+        ("もう一つの失敗は別の人が対応中だから触らないで", True),
+        ("Add a failing test for x", False),
+        ("Fix the failing test", False),
+        ("テストが失敗するので直して", False),
+    ],
+)
+def test_whether_the_user_knows_of_failing_tests(request: str, knows: bool) -> None:
+    assert knows_of_failing(request) == knows

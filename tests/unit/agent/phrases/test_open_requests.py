@@ -1,0 +1,50 @@
+"""Whether a request leaves it open when, and whether at all, something is to be changed."""
+
+from localllm.agent.phrases.open_requests import may_need_nothing, waits_for_user
+from tests.support.each import each
+
+
+@each(
+    ("request", "waits"),
+    [
+        ("Rewrite a.txt and show it to me before saving it", True),
+        ("Replace floats by Decimal. But tell me what would be affected before you change anything.", True),
+        ("Fix it, but ask me first.", True),
+        ("Draft it and wait for my go.", True),
+        ("a.txt を丁寧に書き直して、保存前に見せて", True),
+        ("影響範囲を教えて。作業は私がOKと言ってから。", True),
+        ("Back up a.py before changing it", False),
+        ("Run the tests before you commit", False),
+        ("First fix a.py, then b.py", False),
+        ("Show the total before tax in a.py", False),
+        ("変更前にテストを実行して", False),
+        ("直してからテストを実行して", False),
+    ],
+)
+def test_whether_the_user_wants_to_see_something_first(request: str, waits: bool) -> None:
+    assert waits_for_user(request) == waits
+
+
+@each(
+    ("request", "is_open"),
+    [
+        ("Refactor a.py. If it is good enough leave it", True),
+        ("Add a docstring if there is none; otherwise leave it", True),
+        ("Set the currency to JPY unless it already is.", True),
+        ("Review a.py and improve it where it makes sense", True),
+        ("Only if there is no test for f, add one.", True),
+        ("Clean it up if needed", True),
+        ("テストが無い場合だけ追加して", True),
+        ("通貨が JPY でなければ JPY にしてください", True),
+        ("必要なら直して", True),
+        ("十分読みやすければそのままでいい", True),
+        ("Fix the crash if the list is empty", False),
+        ("Make f return 0 if x is negative", False),
+        ("Raise an error if the file is missing", False),
+        ("リストが空なら0を返すようにして", False),
+        ("できれば今日中に直して", False),
+        ("終わったらテストを実行して", False),
+    ],
+)
+def test_whether_a_change_depends_on_something(request: str, is_open: bool) -> None:
+    assert may_need_nothing(request) == is_open
