@@ -4,6 +4,9 @@ into the data of a repository.
 The first are of no use to the command. The user's own tools would write to where they lead, or empty it: `npm ci` where
 `node_modules` has become such a link. By the others a folder is opened or entered of which nothing has looked at what
 programs trust in it: in a repository's data only git's own names are looked for.
+
+A link is judged when it is new. One whose way has a package folder on it is judged again after each command: links in
+there are not looked at, and where it leads changes with them.
 """
 
 import os
@@ -15,7 +18,7 @@ from typing import NamedTuple
 from localllm.base.folded_names import folded
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime
 from localllm.sandbox.protect.protected_paths import Entry, identity_of
-from localllm.sandbox.symlinks import Allowance, TooManyNamesError, follow
+from localllm.sandbox.symlinks import SKIPPED, Allowance, TooManyNamesError, follow
 
 _MOST = 20_000  # links that are remembered
 _MOST_NEW = 200_000  # links that are judged after a command
@@ -28,11 +31,13 @@ _UNKNOWN = "?"
 
 
 class _Link(NamedTuple):
-    """A link, what it stands for ("": something in the project that may be), and the links on the way there."""
+    """A link, what it stands for ("": something in the project that may be), and the links on the way there.
+    `is_unsteady`: a package folder is on the way."""
 
     entry: Entry
     real: str
     by: tuple[str, ...] = ()
+    is_unsteady: bool = False
 
 
 class OutwardLinks:
@@ -43,6 +48,7 @@ class OutwardLinks:
         self._root = root
         self._is_hidden = is_hidden
         self._before: dict[str, _Link] = {}
+        self._unsteady: dict[str, _Link] = {}
         self._since: dict[str, None] = {}
         self._allowance = Allowance(_MOST_NAMES)
         self.is_cut = False
@@ -54,12 +60,26 @@ class OutwardLinks:
             self._since |= dict.fromkeys(paths)
             return
         self._allowance = Allowance(_MOST_NAMES)
+        if not others:
+            for path in list(self._unsteady):
+                self._follow_again(path, self._read(path))
         for path in paths:
             link = self._read(path)
             if link and any(other.saw_change(link.entry) for other in others):
                 self._since[path] = None
-            elif link and len(self._before) < _MOST:
-                self._before[path] = link
+            elif link:
+                self._follow_again(path, link)
+                if len(self._before) < _MOST:
+                    self._before[path] = link
+
+    def _follow_again(self, path: str, link: _Link | None) -> bool:
+        """Remember a link to be judged again, if it has to be; return False if there is no room."""
+        self._unsteady.pop(path, None)
+        if not (link and link.is_unsteady):
+            return True
+        if len(self._unsteady) < _MOST:
+            self._unsteady[path] = link
+        return path in self._unsteady
 
     def new(self, known: CommandRecord, *, is_ours: bool) -> dict[str, Entry]:
         """Return those that came since `known`, of this program if `is_ours`, and lead to something hidden; where one
@@ -79,10 +99,43 @@ class OutwardLinks:
             if is_new and link.real not in ("", *reals) and self._is_harmful(path, link.real):
                 found[path] = link
                 known.gone.update({path: before.entry} if before else {})
+            elif not self._follow_again(path, link):
+                found[path] = link
             elif not before and len(self._before) < _MOST:
                 self._before[path] = link
         taken = {path for path, link in found.items() if not link.by and path not in known.gone}
-        return {path: link.entry for path, link in found.items() if taken.isdisjoint(link.by)}
+        harmful = {path: link.entry for path, link in found.items() if taken.isdisjoint(link.by)}
+        return harmful | self._turned(reals, known.begun, set(harmful))
+
+    def _turned(self, reals: Collection[str], begun: int, taken: set[str]) -> dict[str, Entry]:
+        """Return what makes links from before lead to something hidden now: the links in package folders that do; the
+        link itself where there is none."""
+        found: dict[str, Entry] = {}
+        for path, before in list(self._unsteady.items()):
+            link = self._read(path)
+            if not link or path in taken or before.entry.identity != link.entry.identity:
+                continue
+            if link.real in ("", before.real, *reals) or not self._is_harmful(path, link.real):
+                self._follow_again(path, link)
+            elif taken.isdisjoint(link.by):
+                at = self._turning(link.by, begun) or path
+                found[at] = self._entry(at) or link.entry
+        return found
+
+    def _turning(self, by: Iterable[str], begun: int) -> str:
+        """Return the last of the links in package folders, of those that are new if there are any; "" for none."""
+        entries = [(path, self._entry(path)) for path in by if _is_in_packages(path)]
+        new = [path for path, entry in entries if entry and entry.identity[4] >= begun]
+        return next(reversed(new or [path for path, _ in entries]), "")
+
+    def _entry(self, path: str) -> Entry | None:
+        link = self._root / path
+        try:
+            about = link.lstat()
+            target = os.fsencode(link.readlink()) if stat.S_ISLNK(about.st_mode) else None
+        except OSError:
+            return None  # deleted meanwhile
+        return None if target is None else Entry(about.st_mode, identity_of(about), target)
 
     def _is_harmful(self, path: str, real: str) -> bool:
         is_inside = real.startswith(f"{self._root}/")
@@ -96,33 +149,31 @@ class OutwardLinks:
         return os.path.realpath(folder) == folder
 
     def _read(self, path: str) -> _Link | None:
-        link = self._root / path
-        try:
-            about = link.lstat()
-            target = os.fsencode(link.readlink()) if stat.S_ISLNK(about.st_mode) else None
-        except OSError:
-            return None  # deleted meanwhile
-        if target is None:
+        entry = self._entry(path)
+        if entry is None or entry.content is None:
             return None
-        entry = Entry(about.st_mode, identity_of(about), target)
         try:
-            return _Link(entry, *self._leads(path, os.fsdecode(target)))
+            return _Link(entry, *self._leads(path, os.fsdecode(entry.content)))
         except TooManyNamesError:
             return _Link(entry, _UNKNOWN)
 
-    def _leads(self, path: str, target: str) -> tuple[str, tuple[str, ...]]:
-        """Return what a link with this target stands for, and the links of the project on the way."""
+    def _leads(self, path: str, target: str) -> tuple[str, tuple[str, ...], bool]:
+        """Return what a link with this target stands for, the links of the project on the way, and whether a package
+        folder is."""
         self._allowance.spend(path.count("/") + target.count("/"))
         inside = f"{self._root}/"
         folder = os.path.dirname(f"{inside}{path}")  # noqa: PTH120 - strings
         place = os.path.normpath(os.path.join(folder, target))  # noqa: PTH118 - strings
         if f"{place}/".startswith(inside) and not _turns_back(target) and not self._has_link(place[len(inside) :]):
-            return (place if self._is_in_data(place) else ""), ()
+            return (place if self._is_in_data(place) else ""), (), _is_in_packages(place[len(inside) :])
         *links, real = follow(f"{inside}{path}", self._allowance)
+        is_unsteady = any(
+            _is_in_packages(way[len(inside) :]) for way in (*links, place, real) if way.startswith(inside)
+        )
         if f"{real}/".startswith(inside) and not self._is_in_data(real):
-            return "", ()
+            return "", (), is_unsteady
         by = tuple(link[len(inside) :] for link in links[1:] if link.startswith(inside))
-        return (_OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real), by
+        return (_OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real), by, is_unsteady
 
     def _is_in_data(self, real: str) -> bool:
         """Return whether this lies in the data of a repository, and is no file that git-annex keeps there, to which a
@@ -138,6 +189,10 @@ class OutwardLinks:
         names = path.split("/")
         self._allowance.spend(len(names))
         return any(os.path.islink(f"{self._root}/{'/'.join(names[:end])}") for end in range(1, len(names) + 1))  # noqa: PTH114
+
+
+def _is_in_packages(path: str) -> bool:
+    return not SKIPPED.isdisjoint(folded(path).split("/"))
 
 
 def _turns_back(target: str) -> bool:

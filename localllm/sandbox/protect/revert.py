@@ -243,10 +243,9 @@ class ProtectedFiles:
 
     def _see_links(self, reach: Reach, others: Iterable[OthersRecord]) -> None:
         """Record the links that a scan has found. `others`: the commands of other programs when it began."""
-        if reach.links:
-            every = [*others, *self._records.of_others()]
-            lifetimes = [Lifetime(self._root, CommandRecord(begun=one.record.begun), one.lived) for one in every]
-            self._at_end.links.see(reach.links, is_running=self._running > 0, others=lifetimes)
+        every = [*others, *self._records.of_others()]
+        lifetimes = [Lifetime(self._root, CommandRecord(begun=one.record.begun), one.lived) for one in every]
+        self._at_end.links.see(reach.links, is_running=self._running > 0, others=lifetimes)
 
     def _leave_out_what_others_changed(self, before: dict[str, Entry], others: Iterable[OthersRecord]) -> None:
         """Take what commands of another program, or earlier ones after which not all could be scanned, have changed to

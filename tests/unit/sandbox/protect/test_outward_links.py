@@ -233,3 +233,48 @@ def test_links_from_before_that_turn_back_and_forth_stay(
     files.look_ahead()
     assert after(files, (root / "src/new", "deep")) == ()
     assert (root / "src/39").is_symlink()
+
+
+def test_a_link_by_way_of_a_package_folder_is_judged_again(root: Path, files: ProtectedFiles) -> None:
+    """Of the links in there, those that make it lead out are taken away."""
+    (root / "old").symlink_to("node_modules/x/y")
+    (root / "bin").symlink_to("node_modules/.bin")
+    (root / "later").write_text("")
+    assert after(files, (root / "src/dist", "../node_modules/.cache/d/assets")) == ()
+    files.begin()
+    (root / "later").unlink()
+    (root / "later").symlink_to("node_modules/l")
+    assert files.end() == ()
+    made = after(
+        files,
+        (root / "node_modules/.cache/d/assets", root.parent / "Documents"),
+        (root / "node_modules/x/y", root.parent / "Documents"),
+        (root / "node_modules/l", root.parent / "Documents/later"),
+        (root / "node_modules/pkg", root.parent / "pkg"),
+        (root / "node_modules/.bin/tool", root.parent / "tool"),
+    )
+    assert made == ("node_modules/.cache/d/assets", "node_modules/l", "node_modules/x/y")
+    kept = ("old", "later", "src/dist", "bin", "node_modules/pkg", "node_modules/.bin/tool")
+    assert all(os.path.lexists(root / name) for name in kept)
+    files.begin()
+    assert files.end() == ()
+
+
+def test_where_a_link_leads_through_packages_since_before_a_command_it_goes_on_leading(
+    root: Path, files: ProtectedFiles
+) -> None:
+    (root / "dist").symlink_to("node_modules/x/y")
+    files.begin()
+    assert files.end() == ()
+    (root / "node_modules/x").mkdir()
+    (root / "node_modules/x/y").symlink_to(root.parent / "Documents")  # the user's
+    assert after(files, (root / "node_modules/x/z", root.parent / "data/z")) == ()
+    assert os.path.lexists(root / "node_modules/x/y")
+
+
+def test_more_links_through_packages_than_are_remembered_do_not_stay(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outward_links, "_MOST", 5)
+    made = after(files, *((root / f"src/{number}", f"../node_modules/{number}") for number in range(7)))
+    assert len(made) == 2
