@@ -38,6 +38,12 @@ FILES = {
     "docx_slow": ErrorText(
         "E8113", "{path} is a Word file that takes too long to read.", "", "Ask the user for its text."
     ),
+    "file_not_editable": ErrorText(
+        "E8114",
+        "{path} cannot be edited as text ({reason}).",
+        "",
+        "read_file shows its text. To change it, run a program that can, such as Python with a package for such files.",
+    ),
     "workbook_broken": ErrorText("E8107", "{path} is a damaged Excel file that cannot be read."),
     "workbook_slow": ErrorText(
         "E8108",

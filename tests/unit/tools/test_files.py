@@ -16,6 +16,7 @@ from localllm.base.errors import SafetyViolationError, ToolExecutionError
 from localllm.llm.messages import Image
 from localllm.safety.tool_definition import Risk, Tool
 from localllm.text.data_formats import new_fault
+from localllm.tools.edit import edit_file
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.reading import HugeFile
 from localllm.tools.text_files import Patience
@@ -198,6 +199,21 @@ async def test_read_file_says_why_it_cannot_read_an_office_file(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     assert await refused(read_file, tmp_path, file_path=name) == error
+
+
+@pytest.mark.parametrize("tool", [edit_file, write_file])
+async def test_what_read_file_shows_as_text_is_not_said_to_be_unreadable_when_it_is_edited(
+    tmp_path: Path, tool: Tool
+) -> None:
+    for name, data in (
+        ("a.docx", make_docx(("Normal", "Three years"))),
+        ("a.xlsx", make_workbook({"Sheet1": table("Three")})),
+        ("a.pdf", b"%PDF-1.7\n\0\xff"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        given = {"old_string": "Three", "new_string": "Four"} if tool is edit_file else {"content": "Four"}
+        assert await refused(tool, tmp_path, file_path=name, **given) == "file_not_editable"
+        assert (tmp_path / name).read_bytes() == data
 
 
 # --- read_file: files too large to be loaded
