@@ -22,13 +22,13 @@ from localllm.app.request import Requests
 from localllm.app.session import Conversation, ToolInfo
 from localllm.app.session_changes import SessionChanges
 from localllm.app.settings_news import SettingsNews
-from localllm.app.start_notices import settings_notices, storage_notices
+from localllm.app.start_notices import place_notices, settings_notices
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, Usage
 from localllm.base.paths import open_storage, project_folder, session_key_file
 from localllm.config.loader import Loaded, left_out_notice
-from localllm.config.schema import Mode, Settings
+from localllm.config.schema import Mode
 from localllm.llm.model_profiles import Profile
 from localllm.llm.offline_servers import go_offline
 from localllm.memory.project_memory import ProjectMemory
@@ -38,6 +38,7 @@ from localllm.repo_map.request import RepoMapText
 from localllm.safety.closed_files import closed_files, closed_patterns
 from localllm.safety.confirmation import Confirmer
 from localllm.safety.hard_links import close_other_names
+from localllm.safety.home_folder import guard_home
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy
 from localllm.safety.rules import closed_to_reading, usable_rules
@@ -117,7 +118,8 @@ class LocalLLMCode(Answerer):
         self._deep_research = research_tool(lambda: self.research, self.llm_client.estimate_tokens)
         tools = (*all_tools(), self._explore, self._deep_research)
         safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools, root)
-        self.settings: Settings = msgspec.structs.replace(loaded.settings, safety=close_other_names(safety, root))
+        safety = close_other_names(guard_home(safety, root), root)
+        self.settings = msgspec.structs.replace(loaded.settings, safety=safety)
         self._remembered = RememberedRules.of_user(root, environ)
         self._policy = Policy(self.settings.safety, self._remembered.rules)
         self._front_end = front_end
@@ -457,8 +459,8 @@ class LocalLLMCode(Answerer):
 
     def notices(self) -> list[str]:
         """Return the notices shown at start-up, independent of the model."""
-        told = settings_notices(self.config.withheld, self.config.unsent_keys(self._environ))
-        told = [*storage_notices(self._project.storage), *told, *self._recovery.notices()]
+        of_settings = settings_notices(self.config.withheld, self.config.unsent_keys(self._environ))
+        told = [*place_notices(self.root, self._project.storage), *of_settings, *self._recovery.notices()]
         return [*told, *self.config.warnings, *map(left_out_notice, self._faulty_rules)]
 
     def _open_project(self) -> OpenProject:

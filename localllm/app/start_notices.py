@@ -1,9 +1,11 @@
 """Notices at start-up: storage locations and untrusted project settings."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from localllm.base.i18n import N_, _
 from localllm.base.paths import Storage
+from localllm.safety.home_folder import is_in_home
 
 _STORED = {
     "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),
@@ -13,11 +15,20 @@ _STORED = {
 }
 
 
-def storage_notices(storage: Storage) -> list[str]:
-    """Report the storage location, if it is not the project."""
-    if storage.place == "project":
-        return []
-    return [_(_STORED[storage.place], own=storage.other.name, reason=storage.reason, folder=storage.folder)]
+def place_notices(root: Path, storage: Storage) -> list[str]:
+    """Report a project that is or holds the home, which is hardly ever meant, and a storage location outside it."""
+    notices: list[str] = []
+    if is_in_home(root):
+        notices.append(
+            _(
+                "{folder} is no project, it holds your home: no command is run here, and the model sees hidden files "
+                "only after a question. Start localllm in the folder that you work on.",
+                folder=root,
+            )
+        )
+    if storage.place != "project":
+        notices.append(_(_STORED[storage.place], own=storage.other.name, reason=storage.reason, folder=storage.folder))
+    return notices
 
 
 def settings_notices(withheld: Sequence[str], unsent: Sequence[str]) -> list[str]:

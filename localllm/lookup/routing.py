@@ -17,7 +17,8 @@ from localllm.lookup.index import ProjectIndex
 from localllm.lookup.orders import git_calls, next_call, order_in, report
 from localllm.lookup.questions import Question, understand
 from localllm.lookup.tracebacks import has_frames, pasted_error
-from localllm.safety.rules import closed_to_reading
+from localllm.safety.home_folder import guard_home
+from localllm.safety.rules import closed_to_reading, guarded_from_reading
 
 _CACHE = "lookup.sqlite"
 
@@ -104,5 +105,6 @@ def _reads(root: Path, environ: Mapping[str, str]) -> _Reads:
     def relative(path: str) -> str:
         return os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
 
-    closed = tuple(closed_to_reading(settings.safety, relative))
+    safety = guard_home(settings.safety, root)
+    closed = (*closed_to_reading(safety, relative), *guarded_from_reading(safety, relative))
     return _Reads(tuple(settings.project.exclude_patterns), closed, settings.project.memory_file)

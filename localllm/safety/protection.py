@@ -11,6 +11,7 @@ from localllm.base.environment import believed_in
 from localllm.base.folded_names import folded
 from localllm.base.own_folders import own_folder_around
 from localllm.base.paths import cache_folder, config_file, data_folder, state_folder
+from localllm.safety.home_folder import is_hidden_in_home, is_in_home
 
 if TYPE_CHECKING:
     from localllm.sandbox.launcher.mount_table import MountTable
@@ -82,19 +83,18 @@ class Protection:
     def _is_hidden_in_home(self, relative: str) -> bool:
         """Return whether it is in a hidden file or folder of the user's home, if that is the project or in it: too many
         names there are run, or trusted, by programs."""
-        home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises if there is none
         path = str(self._root / relative)
         if any(
             path.startswith(f"{place}/") and f"{part}{path[len(place) :]}".lstrip("/").startswith(".")
             for place, part in self._mounted_home
         ):
             return True
-        return Path(home).is_relative_to(self._root) and path.startswith(f"{home}/.")
+        return is_in_home(self._root) and is_hidden_in_home(path)
 
     @cached_property
     def _mounted_home(self) -> list[tuple[str, str]]:
         """Where the home, or a part of it, is mounted in the project as well, and which part."""
-        return self._mounted(os.path.expanduser("~"))  # noqa: PTH111 - as above
+        return self._mounted(os.path.expanduser("~"))  # noqa: PTH111 - pathlib raises if there is none
 
     @cached_property
     def _mounted_state(self) -> list[str]:

@@ -1,0 +1,54 @@
+"""Rules for a project that is the user's home, or a folder around it: what lies hidden there is not work."""
+
+import os
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from localllm.base.paths import cache_folder, state_folder
+from localllm.config.schema import SafetyRule, SafetySettings
+
+_MOST_ENTRIES = 5_000
+_NOT_HIDDEN = ("Library", "AppData", "Documents/PowerShell", "Documents/WindowsPowerShell")
+"""What macOS and Windows keep in the home under other names: keys, mail, and what they run at each login."""
+
+
+def is_in_home(root: Path) -> bool:
+    """Return whether the project `root` is the user's home, or holds it."""
+    return _home().is_relative_to(os.path.realpath(root))
+
+
+def is_hidden_in_home(path: str) -> bool:
+    """Return whether a file is hidden in the user's home, `path` in full with links resolved, or among what systems
+    keep there under other names: many of these are run, or believed, by programs."""
+    home = str(_home())
+    return path.startswith(f"{home}/.") or any(f"{path}/".startswith(f"{home}/{name}/") for name in _NOT_HIDDEN)
+
+
+def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
+    """Add rules by which hidden files of a home in the project are shown only after a question, and this program's own
+    data never. Those that come later are not among them."""
+    if not is_in_home(root):
+        return settings
+    top, home = os.path.realpath(root), _home()
+    try:
+        with os.scandir(home) as entries:
+            names = sorted(entry.name for entry in islice(entries, _MOST_ENTRIES) if entry.name.startswith("."))
+    except OSError:
+        names = []
+    places = [home / name for name in (*names, *_NOT_HIDDEN)]
+    rules = [_rule(top, str(place), "ask") for place in places if os.path.lexists(place)]
+    rules += [_rule(top, os.path.realpath(folder), "deny") for folder in (state_folder(), cache_folder())]
+    return msgspec.structs.replace(settings, rules=(*settings.rules, *filter(None, rules)))
+
+
+def _home() -> Path:
+    return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - pathlib raises if there is none
+
+
+def _rule(top: str, place: str, decision: Literal["ask", "deny"]) -> SafetyRule | None:
+    if not place.startswith(f"{top.rstrip('/')}/"):
+        return None
+    return SafetyRule(tool="read_file", decision=decision, prefix=os.path.relpath(place, top))
