@@ -1,12 +1,14 @@
 """What the files that a command names tell of its result."""
 
+import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from localllm.base.directory_walk import walk
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
 from localllm.safety.path_names import shown, some_of
@@ -14,12 +16,17 @@ from localllm.safety.rules import line_of
 from localllm.text.decoding import NotTextError, decode
 
 if TYPE_CHECKING:
+    from localllm.safety.shell_parser import Script
     from localllm.sandbox.runner import CommandResult
 
-_SEARCHERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "awk", "gawk", "mawk", "sed"})
+_GREPS = ("grep", "egrep", "fgrep")
+_RECURSIVE = late_pattern(r"-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive")
+_SEARCHERS = frozenset({*_GREPS, "rg", "ag", "awk", "gawk", "mawk", "sed"})
 _CONVERTERS = frozenset({"iconv", "nkf", "recode", "uconv"})
 _MOST_FILES = 20
 _LARGEST = 2_000_000  # bytes
+_MOST_BYTES = 20_000_000  # in the folders that a command searches
+_MOST_LISTED = 5_000
 _TMP = "/tmp/"  # noqa: S108 - the command's own, in the sandbox
 _IS_MISSING = late_pattern(r"(?i)no such file|not found|cannot (?:find|open|access)|can't (?:find|open)|could not find")
 _OUTPUT = frozenset({"-o", "-d", "-s", "-h", "-t", "-C", "--output", "--outdir", "--outDir", "--out-dir", "--basetemp"})
@@ -75,7 +82,8 @@ def other_encoding(command: str, cwd: Path, root: Path, result: "CommandResult")
     if is_converted or all(_is_there(cwd / text) for text in sought):
         return
     words = [word.text for one in script.commands for word in one.words[1:]] + [word.text for word in script.reads]
-    for path in islice((path for word in words for path in _files(word, cwd)), _MOST_FILES):
+    named = islice((path for word in words for path in _files(word, cwd)), _MOST_FILES)
+    for path in chain(named, _searched_below(script, cwd)):
         if encoding := _other_encoding(cwd / path, root):
             name = shown(path)
             yield (
@@ -104,6 +112,21 @@ def _files(word: str, cwd: Path) -> Iterator[str]:
         return
     with suppress(OSError, ValueError):  # no pattern
         yield from (path.relative_to(cwd).as_posix() for path in islice(cwd.glob(word), _MOST_FILES))
+
+
+def _searched_below(script: "Script", cwd: Path) -> Iterator[str]:
+    """Yield the files in the folders that a command searches, some megabytes of them."""
+    for one in script.commands:
+        name, *texts = [word.text for word in one.words] or [""]
+        if name not in ("rg", "ag") and not (name in _GREPS and any(map(_RECURSIVE.fullmatch, texts))):
+            continue
+        places = [text for text in texts if _is_there(cwd / text)]
+        room = _MOST_BYTES
+        for place in places or (["."] if len(script.commands) == 1 else []):  # otherwise perhaps its input
+            with suppress(*_NO_PATH):
+                for entry in islice(walk(cwd / place, exclude=()), _MOST_LISTED):
+                    if not entry.is_dir and (room := room - entry.size) > 0:
+                        yield posixpath.normpath(f"{place}/{entry.path}")
 
 
 def _other_encoding(path: Path, root: Path) -> str:

@@ -459,6 +459,7 @@ async def test_what_an_earlier_command_put_into_tmp_is_said_to_be_gone(
     [
         *("grep -c 佐藤 a.csv", "grep 佐藤 *.csv", "cat a.csv | grep 佐藤", "sed -i 's/佐藤/鈴木/' a.csv"),
         *("awk '/佐藤/' < a.csv", "grep -c 佐藤 a.csv b.txt", "cd sub && grep 佐藤 ../a.csv; true"),
+        *("grep -rn 佐藤 .", "grep -rin 佐藤 --include='*.csv'", "grep --recursive 佐藤 . | head"),
     ],
 )
 async def test_a_search_for_letters_in_a_file_of_another_encoding_is_explained(tmp_path: Path, command: str) -> None:
@@ -484,6 +485,7 @@ async def test_a_search_for_letters_in_a_file_of_another_encoding_is_explained(t
             "grep 佐藤 c.bin",
             "grep 佐藤 link.csv",
         ),
+        *("ls . | grep 佐藤", "grep -r 佐藤 empty", "grep -rl 佐藤 .", "echo x | grep -r 佐藤"),
         *("grep -c 佐藤 /etc/hostname", "printf '佐藤\\n' > c.txt"),
     ],
 )
@@ -493,6 +495,7 @@ async def test_another_search_is_not(tmp_path: Path, command: str) -> None:
     (tmp_path / "b.csv").write_text("佐藤\n")
     (tmp_path / "b.txt").write_text("鈴木\n")
     (tmp_path / "c.bin").write_bytes(b"\0\1\x93\xfa\0")
+    (tmp_path / "empty").mkdir()
     (tmp_path / "link.csv").symlink_to("a.csv")
     context = context_with(tmp_path, SandboxRunner(tmp_path))
     assert "looked for UTF-8" not in (await use(run_command, context, command=command)).for_model
