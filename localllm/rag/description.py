@@ -19,7 +19,7 @@ _MOST_PASSAGES = 5_000
 """Passages examined: the first ones show the subject of a large collection."""
 
 _LOOKED_AT = 60
-_COUNTED, _MOST_LISTED = 1_000, 40
+_MOST_LISTED = 40
 _FEWEST_NUMBERED = 3
 
 _NUMBER = late_pattern(r"\d{1,6}")
@@ -51,8 +51,9 @@ class Contents:
     @property
     def titles(self) -> list[str]:
         """The most frequent titles; those that differ by a number are one."""
-        named = (" ".join(clean(title, keep_newlines=False).split()) for title, _ in self._titles.most_common(_COUNTED))
-        return list(dict.fromkeys(shorten(title, _LONGEST_TITLE) for title in _folded(named) if title))[:_MOST_LISTED]
+        named = (" ".join(clean(title, keep_newlines=False).split()) for title, _ in self._titles.most_common())
+        folded = _folded(filter(None, named))[: 2 * _MOST_LISTED]
+        return list(dict.fromkeys(shorten(title, _LONGEST_TITLE) for title in folded))[:_MOST_LISTED]
 
     @property
     def words(self) -> list[str]:

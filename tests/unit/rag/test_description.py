@@ -45,3 +45,9 @@ def test_titles_that_differ_by_a_number_leave_room_for_others() -> None:
     contents.note(payload("x", f"Note {n}") for n in range(18))
     contents.note(payload("x", title) for title in ("旅費規程", "Importer 3.1 Manual", "Budget 2025", "Budget 2026"))
     assert contents.described() == "Note 0-17; 旅費規程; Importer 3.1 Manual; Budget 2025; Budget 2026"
+
+
+def test_a_series_of_titles_is_named_to_its_end() -> None:
+    contents = Contents()
+    contents.note(payload("x", f"Note {n}") for n in range(2_000))
+    assert contents.described() == "Note 0-1999"
