@@ -14,7 +14,7 @@ import msgspec
 from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
 from localllm.sandbox.protect.folder_listings import FolderListings
-from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, identity_of, is_protected, look_at
+from localllm.sandbox.protect.protected_paths import IN_GIT, Entry, Reach, identity_of, is_protected, look_at, matters
 from localllm.sandbox.protect.repositories.git_files import has_head
 from localllm.sandbox.protect.repositories.repository import MOST_FOLDERS, all_alternates, data_folders
 from localllm.sandbox.protect.repositories.repository_kinds import Data, RepositoryKinds
@@ -75,7 +75,13 @@ class RepositoryData:
             else:
                 files.append(entry.path[start:])
         for entry in kinds.objects:
-            files += self._beside(entry)
+            folder = entry.path[start : -len("/objects")]
+            if not os.path.lexists(self._root / folder / "refs"):
+                continue
+            if not is_protected(folder):  # git runs and trusts this in a repository to which somebody may push
+                files += [f"{folder}/{name}" for name in IN_GIT if "*" not in name]
+            elif not matters(f"{folder}/config"):  # git has none there
+                found |= self._folder(entry.path)
         return found | look_at(self._root, files, known, reach=reach)
 
     def _folder(self, path: str) -> dict[str, Entry]:
@@ -84,14 +90,6 @@ class RepositoryData:
         except OSError:
             return {}  # deleted meanwhile
         return {path[len(str(self._root)) + 1 :]: Entry(about.st_mode, identity_of(about), b"")}
-
-    def _beside(self, objects: os.DirEntry[str]) -> list[str]:
-        """Return what git runs and trusts in a repository within the data of another one, which somebody may push
-        to."""
-        folder = objects.path[len(str(self._root)) + 1 : -len("/objects")]
-        if is_protected(folder) or not os.path.lexists(self._root / folder / "refs"):
-            return []
-        return [f"{folder}/{name}" for name in IN_GIT if "*" not in name]
 
     def objects(self, reach: Reach) -> list[str]:
         """Return the folders with the objects of git's repositories, of their submodules, and of others in the project
@@ -116,14 +114,14 @@ class RepositoryData:
             pending += [entry.path for entry in inside if folder != top or folded(entry.name) == "modules"]
 
     def _data(self, reach: Reach) -> list[Data]:
-        """Return the folders with repository data, the nearest first, none within another. A file created since does
-        not make the folder it names one of them."""
+        """Return the folders with repository data, the nearest first, none within one that is nothing else. A file
+        created since does not make the folder it names one of them."""
         whole = {f"{self._root}/{folder}/.git".replace("//", "/") for folder in reach.repositories}
         whole = {path for path in whole if not os.path.islink(path) and os.path.isdir(path)}  # noqa: PTH112, PTH114
         whole |= self.known.folders
         found = dict.fromkeys((os.path.join(self._root, folder).rstrip("/") for folder in reach.bare), False)  # noqa: PTH118
         found |= dict.fromkeys(self.known.alternates, False) | dict.fromkeys(whole, True)
-        of_git = [Data(path, found[path]) for path in _outermost(found)]
+        of_git = [Data(path, found[path]) for path in _not_within(found, whole)]
         of_others = [Data(f"{self._root}/{path}", is_of_git=False) for path in reach.others]
         return sorted(of_git + of_others, key=lambda data: (data.folder.count("/"), data.folder))
 
@@ -174,10 +172,11 @@ def _may_hold_data(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False) and entry.name not in ("objects", "refs", "logs")
 
 
-def _outermost(folders: Collection[str]) -> Iterator[str]:
-    """Yield the folders that are not within another one."""
+def _not_within(folders: Collection[str], whole: Collection[str]) -> Iterator[str]:
+    """Yield the folders that are not within one of the `whole` ones, of which everything is looked at. Around others,
+    anybody can put what looks like a bare repository."""
     last = None
     for folder in sorted(f"{folder}/" for folder in folders):
         if last is None or not folder.startswith(last):
-            last = folder
+            last = folder if folder.removesuffix("/") in whole else last
             yield folder.removesuffix("/")

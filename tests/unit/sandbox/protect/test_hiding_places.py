@@ -95,6 +95,63 @@ def test_a_repository_in_a_folder_that_only_other_systems_take_for_git_is_found(
     assert gone <= set(files.end())
 
 
+@each("folder", ["", "sub/", "src/deep/"])
+@each("is_before", [False, True])
+def test_what_looks_like_a_bare_repository_hides_none_within(tmp_path: Path, folder: str, is_before: bool) -> None:
+    root = tmp_path.resolve() / f"{folder.replace('/', '-')}{is_before}"
+    for repository in (root, root / folder / "inner"):
+        subprocess.run(["git", "init", "-q", repository], check=True)
+    files = ProtectedFiles(root, None)
+    marks = [root / folder / name for name in ("HEAD", "objects", "refs")]
+
+    def make_marks() -> None:
+        for mark in marks:
+            mark.mkdir(parents=True)
+
+    if is_before:
+        make_marks()
+    files.begin()
+    if not is_before:
+        make_marks()
+    links = [root / ".git/COMMIT_EDITMSG", root / folder / "inner/.git/ORIG_HEAD"]
+    for link in links:
+        link.symlink_to("/etc/motd")
+    put(root / ".git/logs/x/pkg/.vscode/tasks.json", EVIL)
+    make_repository(root / folder / "inner/.git/modules/evil")
+    gone = files.end()
+    assert {str(link.relative_to(root)) for link in links} <= set(gone)
+    assert not any(map(os.path.lexists, [*links, root / ".git/logs/x/pkg/.vscode/tasks.json"]))
+    assert f"{folder}inner/.git/modules/evil/config" in gone
+
+
+@each("where", ["worktrees/w/refs", "worktrees/w/hooks", "worktrees/w/annex/objects", "worktrees/w/logs", "refs/heads"])
+def test_a_repository_within_the_branches_of_another_is_none(tmp_path: Path, where: str) -> None:
+    root = tmp_path.resolve() / where.replace("/", "-")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    hidden = root / ".git" / where / "B"
+    make_repository(hidden)
+    assert files.end() != ()
+    assert not (hidden / "objects").exists() or not (hidden / "config").exists()
+
+
+def test_a_submodule_of_a_linked_work_tree_stays(root: Path, files: ProtectedFiles) -> None:
+    git = ["git", "-C", root, "-c", "user.name=n", "-c", "user.email=e", "-c", "protocol.file.allow=always"]
+    subprocess.run([*git, "commit", "-qm", "x", "--allow-empty"], check=True)
+    subprocess.run(["git", "init", "-q", root / "lib"], check=True)
+    subprocess.run([*git[:1], "-C", root / "lib", *git[3:], "commit", "-qm", "x", "--allow-empty"], check=True)
+    subprocess.run([*git, "submodule", "--quiet", "add", "./lib", "sub"], check=True)
+    subprocess.run([*git, "commit", "-qm", "y"], check=True)
+    files.begin()
+    subprocess.run([*git, "worktree", "add", "-q", "--detach", "tree"], check=True)
+    work = [*git[:1], "-C", root / "tree", *git[3:]]
+    subprocess.run([*work, "submodule", "--quiet", "update", "--init"], check=True)
+    assert files.end() == ("tree/.gitmodules",)
+    assert (root / ".git/worktrees/tree/modules/sub/config").exists()
+    subprocess.run([*git[:1], "-C", root / "tree/sub", *git[3:], "status"], check=True)
+
+
 @each(
     "hidden",
     [
