@@ -32,21 +32,7 @@ _MEDIA_TYPES = {
 }
 _LIKE_COLLECTIONS = (".docx", ".xlsx", ".xlsm", ".csv", ".tsv")
 """Files that are read as those of a collection are."""
-_NOT_READ = (
-    ".doc",
-    ".xls",
-    ".xlsb",
-    ".ppt",
-    ".pptx",
-    ".odt",
-    ".ods",
-    ".odp",
-    ".rtf",
-    ".epub",
-    ".eml",
-    ".msg",
-    ".pages",
-)
+_NOT_READ = frozenset(".doc .xls .xlsb .ppt .pptx .odt .ods .odp .rtf .epub .eml .msg .pages".split())
 _LARGEST = 5_000_000  # bytes
 _LARGEST_PACKED = 30_000_000
 _PACKED = (".pdf", ".docx", ".xlsx", ".xlsm")
@@ -165,6 +151,7 @@ class LocalDocuments:
             self.remarks.append(remark(text, count=len(unread), names=names))
         if self._not_read:
             kinds = ", ".join(f"{kind} {count}" for kind, count in self._not_read.most_common(_MOST_NAMED))
+            kinds += ", …" if len(self._not_read) > _MOST_NAMED else ""
             text = N_(
                 "One document of a kind that is not read was left out ({kinds}).",
                 "{count} documents of kinds that are not read were left out ({kinds}).",

@@ -87,6 +87,15 @@ def test_documents_that_cannot_be_read_are_counted_by_kind(folder: Path) -> None
     ]
 
 
+def test_of_many_kinds_that_are_not_read_the_most_frequent_are_named(folder: Path) -> None:
+    for kind in ("doc", "xls", "ppt", "rtf", "epub", "msg"):
+        (folder / f"a.{kind}").write_bytes(b"x")
+    documents = LocalDocuments([folder])
+    asyncio.run(documents.search("pump", 10))
+    assert documents.remarks[0].params["count"] == 6
+    assert str(documents.remarks[0].params["kinds"]).endswith(" 1, …")
+
+
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     (folder / "pump.md").unlink()
     os.mkfifo(folder / "pump.md")
