@@ -14,24 +14,11 @@ start no more than the code that is pushed (Procfile, app.json, wrangler.toml, f
 (CODEOWNERS), and names that other source files have as well (startup.m of MATLAB).
 """
 
-import msgspec
-
+from localllm.sandbox.protect.believer import Believer
 from localllm.sandbox.protect.interrupted_work import TRANSACTIONS
 from localllm.sandbox.protect.names_at_a_push import OF_BOTS, ON_PUSH
 from localllm.sandbox.protect.names_of_assistants import IN_ANY_HIDDEN_FOLDER, OF_ASSISTANTS, OF_WORK_TREES
-
-
-class Believer(msgspec.Struct, frozen=True):
-    """A program, the event at which it trusts files of a project, and their names.
-
-    Names are paths below the project or any folder in it; a folder stands for everything below it. One `*` in the last
-    component stands for anything, and `.*` before it for any hidden folder, in which the file lies directly.
-    """
-
-    program: str
-    when: str
-    names: tuple[str, ...]
-
+from localllm.sandbox.protect.names_of_editors import EDITORS
 
 BELIEVED = (
     Believer(
@@ -213,74 +200,7 @@ BELIEVED = (
         ),
     ),
     Believer("rustup", "any command of cargo or rustc, also an editor's", ("rust-toolchain", "rust-toolchain.toml")),
-    Believer(
-        "VS Code and its kin",
-        "opening the folder",
-        (".vscode", ".theia", ".vs", "*.code-workspace", ".joyride"),
-    ),
-    Believer(
-        "JetBrains, Zed, Fleet, Nova, Helix, clients of a build server",
-        "opening the folder",
-        (".idea", "*.ipr", "*.iws", ".run", ".zed", ".fleet", ".nova", ".helix", ".bsp", "buildServer.json"),
-    ),
-    Believer(
-        "Eclipse, and Java in other editors",
-        "opening the project: its builders and annotation processors",
-        (".project", ".externalToolBuilders", ".factorypath"),
-    ),
-    Believer("Lite XL, Lapce, TextMate", "opening the folder", (".lite_project.lua", ".lapce", ".tm_properties")),
-    Believer("KDevelop", "opening the project", (".kdev4",)),
-    Believer(
-        "Obsidian and Logseq",
-        "opening the folder as notes: their plugins",
-        (".obsidian/plugins", ".obsidian/community-plugins.json", "logseq/custom.js", "logseq/config.edn"),
-    ),
-    Believer(
-        "language servers of many languages",
-        "opening a file: they run a command, an interpreter or a plugin that these name",
-        (
-            "rust-analyzer.toml",
-            "hie.yaml",
-            "kls-classpath",
-            "kls-classpath.sh",
-            ".lsp",
-            ".jedi",
-            ".ropeproject/config.py",
-            ".solargraph.yml",
-            ".phpactor.json",
-            ".phpactor.yml",
-            ".merlin",
-            ".tern-project",
-            "ols.json",
-            "omnisharp.json",
-        ),
-    ),
-    Believer("Trunk Check", "a change of a file, with its service running", (".trunk",)),
-    Believer(
-        "vim and neovim",
-        "opening a file",
-        (
-            ".exrc",
-            "_exrc",
-            ".vimrc",
-            "_vimrc",
-            ".gvimrc",
-            "_gvimrc",
-            ".lvimrc",
-            ".local.vimrc",
-            "_vimrc_local.vim",
-            ".nvimrc",
-            ".nvim.lua",
-            ".lazy.lua",
-            ".neoconf.json",
-            ".nlsp-settings",
-            ".vim/coc-settings.json",  # a user's own folder for vim has more, which nothing reads in a project
-            ".ycm_extra_conf.py",
-            "Session.vim",
-        ),
-    ),
-    Believer("Emacs", "opening a file", (".dir-locals.el", ".dir-locals-2.el")),
-    Believer("Sublime Text, Kate", "opening the project", ("*.sublime-project", ".kateproject")),
+    *EDITORS,
     Believer(
         "debuggers and interactive interpreters",
         "being started in the folder",
