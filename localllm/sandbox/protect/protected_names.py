@@ -143,10 +143,22 @@ BELIEVED = (
             ".zprofile",
             ".zlogin",
             ".zlogout",
+            ".zshenv.zwc",  # compiled, and taken instead where they are the newer ones
+            ".zshrc.zwc",
+            ".zprofile.zwc",
+            ".zlogin.zwc",
+            ".zlogout.zwc",
+            ".xonshrc",
+            ".yashrc",
+            ".yash_profile",
+            ".config/xonsh",
+            ".config/nushell",
+            ".config/elvish",
+            ".config/powershell",
         ),
     ),
     Believer(
-        "direnv, mise, autoenv, rvm",
+        "direnv, mise, autoenv, rvm, fnox, tfswitch",
         "entering the folder",
         (
             ".envrc",
@@ -174,9 +186,15 @@ BELIEVED = (
             ".rvmrc",
             ".versions.conf",
             ".ruby-env",
+            ".rbenv-vars",  # exported at any command of Ruby
             ".phpbrewrc",
             ".prototools",
             ".shadowenv.d",
+            "fnox.toml",
+            "fnox.*.toml",
+            ".fnox.toml",
+            ".tfswitch.toml",  # the path that is written to
+            ".tgswitch.toml",
             "hermit.hcl",  # of hermit's folder `bin`: its variables are exported
             "activate-hermit",
         ),
