@@ -278,6 +278,8 @@ BELIEVED = (
             ".gitpod",
             ".gitpod.yml",
             ".codesandbox",
+            ".corepack.env",  # where yarn and pnpm themselves come from, and whether their signatures are checked
+            ".conanrc",
             ".idx",
             ".replit",
         ),
