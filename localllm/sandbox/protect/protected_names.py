@@ -42,9 +42,20 @@ BELIEVED = (
     Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # the server, and so who gets the password
     Believer("DVC", "getting or pushing data, also by its git hooks", (".dvc/config", ".dvc/config.local")),
     Believer(
-        "git-review, Git Town",
+        "git-review, Git Town, git-cl, spr, git-subrepo, braid, git-ftp",
         "pushing a change: where to, and who gets the token",
-        (".gitreview", "git-town.toml", ".git-town.toml", ".git-branches.toml"),
+        (
+            ".gitreview",
+            "git-town.toml",
+            ".git-town.toml",
+            ".git-branches.toml",
+            "codereview.settings",
+            ".spr.yml",
+            ".spr.yaml",
+            ".gitrepo",
+            ".braids.json",
+            ".git-ftp-config",
+        ),
     ),
     Believer(
         "git",
@@ -105,6 +116,8 @@ BELIEVED = (
             ".bzr/branch.conf",  # where formats without `.bzr/branch` keep it
             ".bzr/control.conf",
             ".p4config",
+            "p4config.txt",
+            ".plastic/plastic.selector",
         ),
     ),
     Believer("Mercurial", "recovering an interrupted transaction, or rolling one back", TRANSACTIONS),
