@@ -132,6 +132,7 @@ BELIEVED = (
         "encrypting a secret: who can read it then",
         (".sops.yaml", ".gpg-id", ".age-recipients", ".gitsecret/keys", "git-agecrypt.toml", ".blackbox"),
     ),
+    Believer("pass", "any command, with extensions in the store turned on", (".extensions/*.bash",)),
     Believer("husky", "a commit", (".husky",)),
     Believer(
         "shell",
@@ -216,6 +217,17 @@ BELIEVED = (
         "ctags and GNU Global, also an editor's",
         "listing the definitions of the project: they write to any file, or load a library, that these name",
         (".ctags", ".ctags.d", "ctags.d/*.ctags", "gtags.conf"),
+    ),
+    Believer(
+        "ugrep, yt-dlp, Ledger, hledger, zk",
+        "a search, a download or a question in the folder: they run, or write to, what these name",
+        (".ugrep", "yt-dlp.conf", ".ledgerrc", "hledger.conf", ".zk/config.toml"),
+    ),
+    Believer("Midnight Commander", "showing the menu in the folder: its own commands", (".mc.menu",)),
+    Believer(
+        "knife, salt-ssh, the Azure CLI, go-jira",
+        "any command: Ruby, a program, or where extensions come from",
+        (".chef", "Saltfile", ".azure/config", ".jira.d"),
     ),
     Believer(
         "tmux-sessionizer, tmuxinator, tmuxp, smug",
