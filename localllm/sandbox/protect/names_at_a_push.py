@@ -148,3 +148,17 @@ OF_BOTS = (
     ".github/dependabot.yaml",
 )
 """Who may do what in the repository, and what is merged without anybody."""
+    ".allstar",
+    ".github/invite-contributors.yml",
+    ".gitlab/security-policies",
+    ".github/auto-merge.yml",
+    ".github/auto-approve.yml",
+    ".github/autoapproval.yml",
+    ".github/pull.yml",  # what takes the place of a branch
+    ".github/policies/resourceManagement.yml",
+    ".github/fabricbot.json",
+    ".coderabbit.yaml",  # whether it approves
+    ".coderabbit.yml",
+    ".restyled.yaml",
+    ".github/restyled.yml",
+    "conda-forge.yml",
