@@ -23,6 +23,7 @@ from localllm.sandbox.protect.protected_paths import (
 from localllm.sandbox.protect.repositories.git_attributes import OwnFilters
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, has_head
 from localllm.sandbox.protect.repositories.git_settings import is_harmless_change, leads_inside
+from localllm.sandbox.protect.repositories.nested_repositories import diverts_pushes, settings_in
 from localllm.sandbox.protect.repositories.replaced_objects import is_list_of_refs
 from localllm.sandbox.protect.repositories.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.repositories.stored_objects import is_index_of_pack
@@ -102,9 +103,12 @@ class HarmfulChanges:
         file = self._root / path
         if is_git_settings(path):
             old = (before and before.content) or b""
-            return is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value))
+            if not is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value)):
+                return False
+            return bool(before) or file.parent.name != ".git" or not diverts_pushes(file.parents[1], after.content)
         if file.name == ".git":
-            return linked_data(self._root, file) is not None
+            data = linked_data(self._root, file)
+            return data is not None and not diverts_pushes(file.parent, settings_in(data))
         if file.parent.parent.name == "worktrees" and file.name in ("gitdir", "commondir"):
             return linked_data(self._root, linked_git(file.parent)) == file.parent
         return False

@@ -313,3 +313,62 @@ def test_a_link_of_the_users_into_the_data_of_a_repository_may_be_moved(root: Pa
     (root / "src/hooks").unlink()
     (root / "src/hooks").symlink_to("../.git/hooks")
     assert files.end() == ()
+
+
+def commit(root: Path) -> None:
+    git = ["git", "-C", root, "-c", "user.name=n", "-c", "user.email=e"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "x"], check=True)
+
+
+def init(folder: Path, address: str, *more: str) -> None:
+    subprocess.run(["git", "init", "-q", *more, folder], check=True)
+    subprocess.run(["git", "-C", folder, "remote", "add", "origin", address], check=True)
+
+
+FAR = "https://evil.example/x.git"
+
+
+def test_a_new_repository_over_files_of_one_around_pushes_nowhere_else(root: Path, files: ProtectedFiles) -> None:
+    put(root / "lib/deep/b.py")
+    commit(root)
+    files.begin()
+    init(root / "src", FAR)
+    init(root / "lib/deep", "../elsewhere")
+    init(root / "new", FAR)
+    init(root / "lib/new", "git@host.example:x.git")
+    assert files.end() == ("src/.git/config",)
+    files.begin()
+    (root / "new/.git").rename(root / "src/.git/x")
+    (root / "src/.git").rename(root / "src/old")
+    (root / "src/old/x").rename(root / "src/.git")
+    assert "src/.git/config" in files.end()
+
+
+def test_nor_does_one_whose_data_is_elsewhere_or_with_another_in_between(root: Path, files: ProtectedFiles) -> None:
+    put(root / "lib/deep/b.py")
+    commit(root)
+    files.begin()
+    init(root / "src", FAR, f"--separate-git-dir={root}/data")
+    subprocess.run(["git", "init", "-q", root / "lib"], check=True)
+    init(root / "lib/deep", FAR)
+    assert {"src/.git", "lib/deep/.git/config"} <= set(files.end())
+
+
+def test_nor_does_one_of_a_project_that_lies_in_a_repository(root: Path) -> None:
+    commit(root)
+    files = ProtectedFiles(root / "src", None)
+    files.begin()
+    init(root / "src", FAR)
+    assert files.end() == (".git/config",)
+
+
+def test_where_the_files_of_a_folder_were_made_another_repository_before_it_stays(
+    root: Path, files: ProtectedFiles
+) -> None:
+    """As a submodule has it, whose files the repository around does not list."""
+    commit(root)
+    files.begin()
+    subprocess.run(["git", "-C", root, "rm", "-qr", "--cached", "src"], check=True)
+    init(root / "src", FAR)
+    assert files.end() == ()
