@@ -198,7 +198,7 @@ def is_written_in_work(path: str) -> bool:
 def is_of_linked_work_tree(path: str) -> bool:
     """Return whether the file ties a work tree or submodule to its data: git removes it with these."""
     lower = folded(path)
-    return lower.endswith("/.git") or ("/worktrees/" in lower and lower.endswith(("/gitdir", "/commondir")))
+    return lower.endswith("/.git") or ("/worktrees/" in f"/{lower}" and lower.endswith(("/gitdir", "/commondir")))
 
 
 def is_made_in_steps(path: str) -> bool:

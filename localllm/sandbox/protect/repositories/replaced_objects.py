@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from localllm.base.regular_files import NO_LINK, READ, opened
-from localllm.sandbox.protect.protected_paths import Entry, Reach, identity_of, joined
+from localllm.sandbox.protect.protected_paths import Entry, Reach, identity_of
 from localllm.sandbox.protect.repositories.git_files import has_head
 from localllm.sandbox.protect.repositories.repository import data_folders
 
@@ -36,7 +36,7 @@ _Identity = tuple[int, ...]
 
 def is_list_of_refs(path: str) -> bool:
     """Return whether the path is that of such a list."""
-    return path.endswith(f"/{_NAME}")
+    return f"/{path}".endswith(f"/{_NAME}")
 
 
 class ReplacedObjects:
@@ -55,7 +55,7 @@ class ReplacedObjects:
         """Accept the current replacements of all repositories in `reach`, and those among the protected entries, which
         git may pack."""
         for path, entry in loose.items():
-            _, is_one, name = path.partition(f"/{_FOLDER}")
+            _, is_one, name = f"/{path}".partition(f"/{_FOLDER}")
             if is_one and entry.content:
                 self._allowed.add(b"%b %b%b" % (entry.content.strip(), _FOLDER.encode(), os.fsencode(name)))
         self._has_believed = True
@@ -110,7 +110,7 @@ class ReplacedObjects:
         start = len(str(self._root)) + 1
         gits = [self._root / folder / ".git" for folder in sorted(reach.repositories)[:_MOST]]
         data = [str(one) for git in gits for one in _data(git) if one.is_relative_to(self._root)]
-        bare = [joined(str(self._root), folder) for folder in sorted(reach.bare)[:_MOST]]
+        bare = [str(self._root / folder) for folder in sorted(reach.bare)[:_MOST]]
         for folder in dict.fromkeys((*data, *bare)):
             path = f"{folder}/{_NAME}"
             with suppress(OSError):

@@ -51,7 +51,7 @@ _Pack = tuple[str, os.stat_result, os.stat_result]
 
 def is_index_of_pack(path: str) -> bool:
     """Return whether the path is that of the index of a pack."""
-    return path.endswith(_INDEX) and path.rpartition("/")[0].endswith("/objects/pack")
+    return path.endswith(_INDEX) and f"/{path}".rpartition("/")[0].endswith("/objects/pack")
 
 
 class StoredObjects:

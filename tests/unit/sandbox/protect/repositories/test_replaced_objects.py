@@ -138,3 +138,29 @@ def test_lists_that_are_not_read_are_said(root: Path, files: ProtectedFiles, mon
     git(root, "pack-refs", "--all")
     assert files.end() == ()
     assert files.is_overlooked
+
+
+def test_of_a_project_that_is_a_bare_repository_the_list_stays(tmp_path: Path, root: Path) -> None:
+    bare = (tmp_path / "bare").resolve()
+    git(tmp_path, "clone", "-q", "--bare", str(root), str(bare))
+    git(bare, "worktree", "add", "-q", "main-tree")
+    refs = (bare / "packed-refs").read_text()
+    one = git(bare, "rev-parse", "HEAD").strip()
+    files = ProtectedFiles(bare, tmp_path / "quarantine")
+    files.begin()
+    (bare / "packed-refs").write_text(f"{refs}{one} refs/replace/{one}\n")
+    assert files.end() == ("packed-refs",)
+    assert (bare / "packed-refs").read_text() == refs
+    files.begin()
+    git(bare, "worktree", "add", "-q", "--detach", "second")
+    git(bare, "repack", "-qad")
+    assert files.end() == ()
+    files.begin()
+    git(bare, "worktree", "remove", "second")
+    git(bare, "worktree", "remove", "main-tree")
+    assert files.end() == ()
+    git(bare, "replace", "HEAD", "HEAD~2")
+    files.begin()
+    git(bare, "pack-refs", "--all")
+    assert "packed-refs" not in files.end()
+    assert "refs/replace" in (bare / "packed-refs").read_text()
