@@ -42,6 +42,10 @@ _UNREADABLE = ("file_not_text", "pdf_", "docx_", "workbook_")
 _WOULD_LOSE = ("would_destroy", "loss_refused")
 DOCUMENTS = "search_rag_knowledge_base"
 _MERGING = late_pattern(r"\bgit\b[^\n]*\b(?:am|cherry-pick|merge|pull|rebase|revert|stash)\b")
+_INSTALLS = late_pattern(
+    r"\b(?:pip3?|uv|poetry|pipx|conda|npm|pnpm|yarn|bun|apt|apt-get|brew|dnf|cargo|gem|go|composer) "
+    r"(?:-\S{1,40} ){0,4}(?:install|add|i|ci|get|require)\b"
+)
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
@@ -122,6 +126,8 @@ class RunFacts:
         """Whether a command has run to its end."""
         self.failed_program: Crash | None = None
         """The newest program, if it failed, whatever was changed."""
+        self.failed_install: Crash | None = None
+        """The newest command that was to install something, if it failed."""
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
         self.had_committed = self.had_committed or self.has_committed
@@ -225,6 +231,9 @@ class RunFacts:
         output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
         kind = command_kind(command)
         code = _code_of(payload, kind)
+        if _INSTALLS.search(command):
+            has_failed = payload["return_code"] != 0
+            self.failed_install = Crash(command, error_line(output), self.calls) if has_failed else None
         if commits(command):
             is_made = has_committed(int(payload["return_code"]), output)
             self._note_commit(is_made=is_made, is_empty="nothing to commit" in output)

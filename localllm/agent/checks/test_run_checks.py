@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from localllm.agent.checks.git_checks import brought_back
-from localllm.agent.checks.run_facts import RunFacts
+from localllm.agent.checks.run_facts import Crash, RunFacts
 from localllm.agent.checks.work_checks import Finding, short_command
 from localllm.agent.middleware import RunState
 from localllm.agent.phrases import answer_phrases as phrases
-from localllm.agent.phrases import request_phrases, requested_checks
+from localllm.agent.phrases import claimed_runs, request_phrases, requested_checks
 from localllm.base.i18n import Phrase, _
 from localllm.llm.messages import UserMessage
 from localllm.safety.path_names import shown
@@ -51,7 +51,7 @@ class TestRunChecks:
         """Yield that the last test failed, or that the answer claims passed tests which did not pass.
         Where they were to pass, the work is not finished, even if the answer says so itself."""
         facts, failed = self._facts, self._facts.failed_test
-        passed = phrases.says_tests_pass(text)
+        passed = phrases.says_tests_pass(text) if failed is None else phrases.says_all_pass(text)
         if failed is None:
             if passed and not facts.is_tested and self._could_know_of_no_test(state):
                 yield self._to_be_run(state, text, Phrase("no test was run after the last change"), is_wanted=True)
@@ -83,26 +83,37 @@ class TestRunChecks:
         """Yield that the answer claims a run though none was made in the session, or that the program works whose only
         run failed."""
         facts = self._facts
-        if (failed := facts.failed_program) and not facts.crash:
-            if phrases.claims_works(text) and not phrases.admits_failure(text) and not phrases.says_it_raises(text):
-                command = short_command(failed.command)
-                reason = Phrase("the last run ended by an error ({command})", command=command)
-                params = {"command": command, "error": f": {failed.error}" if failed.error else ""}
-                yield Finding("crashed", reason, requested_checks.asks_for_check(state.goal), params)
+        is_admitted = phrases.admits_failure(text) or phrases.says_it_raises(text)
+        if (failed := facts.failed_install) and claimed_runs.claims_install(text):
+            if not is_admitted:
+                yield _ended_by_error(failed, contradicts=True)
+        elif (failed := facts.failed_program) and not facts.crash:
+            if claimed_runs.claims_works(text) and not is_admitted:
+                yield _ended_by_error(failed, contradicts=requested_checks.asks_for_check(state.goal))
         elif (
             not (facts.has_begun or facts.was_refused or facts.may_have_changed)
-            and phrases.claims_run(text)
+            and claimed_runs.claims_run(text)
             and not phrases.admits_failure(text)
             and self._knows_of_no_run(state)
         ):
             reason = Phrase("the answer claims a run, but no command was run")
             yield Finding("nothing_run", reason, contradicts=requested_checks.orders_run(state.goal))
+        elif not facts.calls and claimed_runs.claims_look(text) and self._could_look(state):
+            reason = Phrase("the answer claims to have looked, but nothing was looked at")
+            yield Finding("nothing_seen", reason, contradicts=False)
 
     def _knows_of_no_run(self, state: RunState) -> bool:
         """Return whether the model could run a command, and neither it nor the user has told of one."""
         told = [one.text for one in state.history.messages if isinstance(one, UserMessage)]
         is_told = any("<stdin>" in one or "[The user ran" in one for one in told)
         return len(state.history.words) == 1 and not is_told and any(one.name == COMMAND_TOOL for one in state.tools)
+
+    def _could_look(self, state: RunState) -> bool:
+        """Return whether the model could look at files, and has none of them in the only request."""
+        asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
+        is_given = any(one in asked for one in ("<stdin>", "<file ", "[The user ran", "```"))
+        is_first = len(state.history.words) == 1 and not is_given and "\n" not in state.query.strip()
+        return is_first and any(one.name == "read_file" for one in state.tools)
 
     def _could_know_of_no_test(self, state: RunState) -> bool:
         """Return whether the model cannot know of passed tests from elsewhere: an earlier run, or the user."""
@@ -152,6 +163,13 @@ class TestRunChecks:
             named = f": `{command}`" if is_nameable else ""
             return Finding("run_tests", reason, contradicts=False, params={"why": why, "command": named})
         return Finding("no_test" if passed else None, reason, contradicts=False)
+
+
+def _ended_by_error(failed: Crash, *, contradicts: bool) -> Finding:
+    command = short_command(failed.command)
+    reason = Phrase("the last run ended by an error ({command})", command=command)
+    params = {"command": command, "error": f": {failed.error}" if failed.error else ""}
+    return Finding("crashed", reason, contradicts, params)
 
 
 def _nothing_run(facts: RunFacts, paths: str) -> Phrase:

@@ -16,6 +16,7 @@ from localllm.agent.middleware import RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.agent.phrases.agreements import is_agreement
+from localllm.agent.phrases.phrase_search import without_code
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.system_prompt import remark
 from localllm.base.directory_walk import ProjectListing
@@ -32,6 +33,14 @@ _NOT_NEEDED = late_pattern(r"(?i)\b(?:not|no longer) (?:needed|necessary|require
 _UNREAD = late_pattern(
     r"(?i)\b(?:can(?:no|')t|can not|could ?n[o']t|could not|unable|not (?:readable|a text|text)|binary|encrypted"
     r"|damaged|corrupt\w*|scan\w*|password)\b|読(?:め|み取れ|むこと)|開け|テキスト(?:ファイル)?では|バイナリ|破損|壊れ|スキャン|暗号|パスワード"
+)
+_IS_ABSENT = late_pattern(
+    r"(?i)\b(?:no|not|n't|never|missing|absent|unknown|would|could|might|may|should|if|typically|usually)\b|n't\b"
+    r"|ません|ない|なかった|無い|不明|もし|通常|一般"
+)
+_USUAL_NAMES = frozenset(
+    "__init__.py conftest.py manage.py settings.py setup.py main.py package.json tsconfig.json pyproject.toml"
+    " Cargo.toml index.html index.js README.md CHANGELOG.md requirements.txt pom.xml go.mod docker-compose.yml".split()
 )
 _LONGEST_COMMAND = 120
 _MOST_NAMED = 20
@@ -112,6 +121,7 @@ class WorkChecks:
         yield from self._of_commit(state, text)
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
+        yield from self._of_absent(state, text)
         yield from self._of_unreadable(state, text)
         yield from self._of_evidence(state, text)
         yield from self._of_paths(state, text)
@@ -346,6 +356,30 @@ class WorkChecks:
             if content is not None and not _shares_line(content, given):
                 reason = Phrase("{path} was not read", path=shown(name))
                 yield Finding("not_read", reason, contradicts=False, params={"path": name})
+                return
+
+    def _of_absent(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield a file that a question is about, if nothing has its name and the answer tells of it as if it were
+        there. Files with usual names may be meant in general; those of an earlier version are seen by commands."""
+        facts, request = self._facts, state.query
+        if facts.has_run or facts.has_changed or len(state.history.words) > 1 or "." not in request:
+            return
+        if request_phrases.asks_for_change(request) or not request_phrases.asks_about_content(request):
+            return
+        from localllm.agent.phrases import claimed_files as files  # few questions are about a file
+
+        asked = [one.text for one in state.history.messages if isinstance(one, UserMessage)]
+        if any("<stdin>" in one or "<file " in one for one in asked) or not state.tools:
+            return
+        said = without_code(text)
+        for path in files.paths_in(request)[:_MOST_NAMED]:
+            name = path.rpartition("/")[2]
+            is_general = not facts.calls and name in _USUAL_NAMES
+            if is_general or name not in said or _IS_ABSENT.search(text) or phrases.admits_failure(text):
+                continue
+            if files.is_missing(self._listing, path):
+                reason = Phrase("{path} does not exist", path=shown(path))
+                yield Finding("not_here", reason, contradicts=False, params={"path": path})
                 return
 
     def _of_unreadable(self, state: RunState, text: str) -> Iterator[Finding]:

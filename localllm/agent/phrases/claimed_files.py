@@ -23,7 +23,7 @@ _LIST = (
 )
 _ANY = late_pattern(_QUOTED, re.ASCII)
 _BARE_JA = late_pattern(
-    rf"(?:(?<=[はがをにのとでもや、。：（])|(?<=ファイル)|(?<![^\x00-\x7f]))((?a:(?<![\w/.:~@-])(?:\./)?{_PATH}))(?=[^\x00-\x7f])"
+    rf"(?:(?<=[はがをにのとでもやて、。：（])|(?<=ファイル)|(?<![^\x00-\x7f]))((?a:(?<![\w/.:~@-])(?:\./)?{_PATH}))(?=[^\x00-\x7f])"
 )
 """A path in ASCII without blanks around it in Japanese text, where it is not the rest of a longer name."""
 _AND_SO_ON = late_pattern(rf"(?:\./)?({_PATH})", re.ASCII)
@@ -75,7 +75,9 @@ _NOW_JA = late_pattern(
     r"(?:囲み|囲んで|直し|修正し|変更し|更新し|書き換え|追加し)(?:ました|ています|てあります|済みです)"
 )
 _MADE_JA = late_pattern(
-    _QUOTED + _LIST + rf"(?: ?という\w{{1,8}})? ?[をにへも](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
+    _QUOTED
+    + _LIST
+    + rf"(?: ?という\w{{1,8}}| ?の(?:両方|2つ))? ?[をにへも](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
     rf"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ){_DONE_JA}"
 )
 _CHANGED_JA = late_pattern(
@@ -126,6 +128,8 @@ _LIST_HEAD = late_pattern(
     rf"\b(?:{_CHANGED}|renamed|replaced|{_MADE})\b{_CLAUSE}{{0,120}}?"
     rf"\b(?:files?|everywhere|places|modules)\b{_CLAUSE}{{0,40}}$"
     rf"|\bfiles?\b (?:(?:i|we|that|were|have|been|now) ){{0,4}}(?:{_CHANGED}|renamed|{_MADE})\b"
+    r"|^(?!(?:if|when|once)\b)[^\n,]{1,60}\b(?:is|are|were|was|been|i|and|successfully) (?:now )?"
+    r"(?:saved|written|created)(?: (?:in|to|as|under))?$"
     r"|^(?:summary of )?(?:the )?(?:changes|edits)(?: made)?$"
     r"|(?:次|以下)の[^。\n]{0,20}(?:ファイル|箇所)[^。\n]{0,20}(?:更新|修正|変更|編集|書き換え|改名|リネーム|置換|置き換え|作成|追加)"
     r"(?:し|え)(?:ました|た)|^(?:更新|修正|変更|編集|作成|追加)(?:し|され)?(?:た|済みの?)?(?:ファイル|箇所|内容|点)(?:一覧)?$",

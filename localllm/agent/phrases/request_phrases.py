@@ -17,7 +17,8 @@ _CHANGE = (
     r"(?:fix|repair|correct|set(?! up)|change|edit|modify|update|rename|refactor|rewrite|replace|implement|remove"
     r"|delete|convert|migrate|port|split|merge|simplify|extract|extend|adapt|adjust|move|reorder|swap|apply|bump"
     r"|upgrade|clean up|inline|turn (?=[^\n]* into\b)|insert|patch|solve|resolve|finish|complete|support"
-    r"|translate (?=[^\n]{0,60}\b(?:comments?|docstrings?|strings?|messages|labels|in place|(?:to|into) \S{1,60}\.\w))"
+    r"|translate (?=[^\n]{0,60}\b(?:comments?|docstrings?|strings?|messages|labels|save|in place"
+    r"|(?:to|into) \S{1,60}\.\w))"
     rf"|make (?!sure\b|suggestions\b|(?:me )?{_WORDS_MADE})|(?:add|create|write|generate|build|develop)\b"
     rf"(?! (?:me )?{_WORDS_MADE})(?:(?<=add)|(?! (?:me )?(?:an? |the )?(?:[\w-]+ )?"
     r"(?:message|reply|letter|e-?mail|story|invitation|announcement)(?:[.,;:!]?$"
@@ -93,7 +94,7 @@ _EDITED_JA = (
 _CHANGE_JA = (
     r"(?:直し|治し|修正し|変更し|変え|追加し|書き換え|書き直し|書い|実装し|作っ|作成し|リネームし|改名し|置き換え"
     r"|置換し|削除し|消し|更新し|移動し|対応し|改善し|整理し|分割し|統合し|移行し|リファクタリングし|対応させ|つけ"
-    r"|付け|入れ|仕上げ|完成させ|生成し|(?:コメント|文字列|メッセージ|表示)[^。\n]{0,12}翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
+    r"|付け|入れ|仕上げ|完成させ|生成し|保存し|(?:コメント|文字列|メッセージ|表示)[^。\n]{0,12}翻訳し)(?:て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい"
     r"|、|$)|て[。！!\s]*$|たい|なさい)"
 )
 _MADE_JA = (
@@ -427,7 +428,7 @@ _CONTENT = (
     r"|what (?:is|are|does|do)\b|how (?:does|do|is|are)\b(?! (?:i|we|you|one)\b)"
     r"|find (?:\w+ ){0,2}(?:bugs?|errors?|problems?)"
     r"|(?:any|are there) (?:bugs?|errors?|problems?))"
-    r"|要約|まとめ|説明|解説|レビュー|概要|分析|教えて|何をして|どう(?:動|なって)"
+    r"|要約|まとめ|説明|解説|レビュー|概要|分析|教えて|何をす|何をして|どう(?:動|なって)"
 )
 _TEXT = (
     r"(?i)\b(?:message|changelog|notes?|e?mail|letter|post|text|sentence|story|poem|paragraph|reply|translat\w+|say"

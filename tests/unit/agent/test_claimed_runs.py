@@ -9,7 +9,7 @@ import pytest
 from localllm.agent.checks.completion_checks import Finishing
 from localllm.agent.history import History
 from localllm.agent.middleware import Inject, RunState
-from localllm.agent.phrases.answer_phrases import claims_run, claims_works
+from localllm.agent.phrases.claimed_runs import claims_install, claims_look, claims_run, claims_works
 from localllm.base.events import ToolCall, Usage
 from localllm.llm.messages import AssistantMessage, Completion
 from localllm.tools.results import ToolResult
@@ -62,6 +62,37 @@ def test_a_program_that_is_said_to_work(answer: str, claims: bool) -> None:
     assert claims_works(answer) == claims
 
 
+@each(
+    ("answer", "claims"),
+    [
+        ("I installed `requests`.", True),
+        ("requests をインストールしました。", True),
+        ("requests is not installed.", False),
+        ("インストールできませんでした。", False),
+    ],
+)
+def test_what_is_said_to_be_installed(answer: str, claims: bool) -> None:
+    assert claims_install(answer) == claims
+
+
+@each(
+    ("answer", "claims"),
+    [
+        ("I searched the whole project for it.", True),
+        ("I've read all the files.", True),
+        ("I checked `a.py`, and it is fine.", True),
+        ("コードを確認しましたが、問題ありません。", True),
+        ("プロジェクト全体を検索したところ、ありませんでした。", True),
+        ("I can search the project for you.", False),
+        ("Shall I say that I read the files?", False),
+        ("The project reads two files.", False),
+        ("コードを確認してください。", False),
+    ],
+)
+def test_a_claimed_look(answer: str, claims: bool) -> None:
+    assert claims_look(answer) == claims
+
+
 def ran(command: str, code: int, output: str = "") -> ToolResult:
     call = ToolCall("c", "run_command", f'{{"command": "{command}"}}')
     payload: dict[str, Any] = {"return_code": code, "stdout": "", "stderr": output}
@@ -70,6 +101,7 @@ def ran(command: str, code: int, output: str = "") -> ToolResult:
 
 LISTED = ToolResult(call=ToolCall("l", "list_files", "{}"), success=True, payload={}, for_model="app.py", summary="")
 MISSING = ran("python3 appp.py", 2, "python3: can't open file 'appp.py': No such file or directory")
+NO_NETWORK = ran("pip install requests", 1, "ERROR: No matching distribution found for requests")
 BEGUN = msgspec.structs.replace(ran("python3 app.py", 0), payload={"return_code": None, "id": 1}, success=True)
 RUN = "app.py を実行して結果を教えて"
 
@@ -90,6 +122,8 @@ RUN = "app.py を実行して結果を教えて"
             True,
         ),
         ("app.py を起動して動くか確かめて", [MISSING], "起動に失敗しました。", "", False),
+        ("install requests", [NO_NETWORK], "I installed `requests`.", "last run failed: pip install requests", True),
+        ("install requests", [NO_NETWORK], "I could not install `requests`: there is no network.", "", False),
         (
             "引数がないと終了コード 2 で終わるか確かめて",
             [ran("python3 cli.py", 2, "usage: cli.py N")],

@@ -66,6 +66,8 @@ def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
         ("メール送信の関数を書いて", True),
         ("コメントを英語に翻訳して", True),
         ("売上をグラフにして", False),
+        ("translate notes.md to German and French, save both", True),
+        ("notes.md をドイツ語とフランス語に訳して、両方保存して", True),
         ("グラフの色を赤にして", True),
     ],
 )

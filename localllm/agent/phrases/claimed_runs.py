@@ -1,0 +1,66 @@
+"""Recognise in answers, in English and Japanese, that something was run, installed or looked at, or works."""
+
+import re
+
+from localllm.agent.phrases.phrase_search import search_ja, sentences_in
+
+_RAN_BY_ME = (
+    r"(?i)(?:\bi(?:'ve| have)? (?:(?:now|also|just|then|successfully|already) ){0,2}"
+    r"(?:ran|run|executed|launched|started)\b"
+    r"(?! (?:into|out|(?:an? )?(?:quick |full )?search|by|from|(?:an? |the )?`?(?:grep|rg|ripgrep))\b)"
+    r"|^(?:ran|executed|launched) (?:it|the|`))"
+)
+_RAN_JA = (
+    r"(?:実行|起動)(?:は)?(?:し(?:ました|てみました|ております)|いたしました|済み)|(?:走らせ|動かし)(?:てみ)?ました"
+)
+_NO_PROGRAM = (
+    r"(?i)検索|分析|解析|調査|レビュー|要約|翻訳|比較|ません|ない|\?$|？$|ログ|記録|によ(?:ると|れば)|(?<![.\d:])\d{1,2}:[0-5]\d\b"
+    r"|\b(?:if|when|should|would|could|not|never)\b|n't\b"
+)
+_WORKS = (
+    r"(?i)\b(?:works?|runs?|starts?|started|running|working) "
+    r"(?:well|fine|correctly|properly|successfully|as expected)\b"
+    r"|\b(?:it|everything|the (?:program|script|server|app)) (?:now )?(?:works|runs|has started|is running)\b"
+    r"|\b(?:ran|executed|started|completed|finished) (?:successfully|without (?:any )?(?:errors?|problems?|issues?))\b"
+    r"|(?:正しく|正常に|問題なく|無事に?|うまく)[^。\n]{0,12}(?:起動|実行|動作|動|終了|完了)[^。\n]{0,8}(?:ました|ています|ます)"
+)
+
+
+def claims_run(answer: str) -> bool:
+    """Return whether it claims that its author has run a program."""
+    return any(
+        (re.search(_RAN_BY_ME, said) or search_ja(_RAN_JA, said)) and not re.search(_NO_PROGRAM, said)
+        for said in sentences_in(answer)
+    )
+
+
+_INSTALLED = r"(?i)\binstalled\b|インストール(?:は|が|を)?(?:完了)?(?:し(?:ました|ています|てあります)|です|済み)"
+
+
+def claims_install(answer: str) -> bool:
+    """Return whether it claims that something was installed."""
+    return any(re.search(_INSTALLED, said) and not re.search(_NO_PROGRAM, said) for said in sentences_in(answer))
+
+
+_LOOKED = (
+    r"(?i)\bi(?:'ve| have)? (?:searched|looked (?:through|in|into|at)|checked|scanned|read|reviewed|examined|inspected"
+    r"|grepped|went through|gone through) (?:(?:all|of|the|your|every|through|this|entire|whole|source|python) ){0,4}"
+    r"(?:project|code(?:base)?|files?|repo(?:sitory)?|sources?|folders?|director(?:y|ies)|`?[\w./-]{1,80}\.\w{1,8})\b"
+)
+_LOOKED_JA = (
+    r"(?:プロジェクト|コード|ファイル|リポジトリ|ソース|[\w./-]{1,80}\.\w{1,8}`?)(?:全体|内|中)?[をの](?:[^。、\n]{0,8}[をに])?"
+    r"(?:検索|確認|調査|精査|レビュー)し(?:ました|たところ)|(?:プロジェクト|コード|ファイル|リポジトリ)[^。、\n]{0,8}を(?:調べ|探し|読み)ました"
+)
+
+
+def claims_look(answer: str) -> bool:
+    """Return whether it claims that its author has searched or read files."""
+    return any(
+        (re.search(_LOOKED, said) or search_ja(_LOOKED_JA, said)) and not said.endswith(("?", "？"))
+        for said in sentences_in(answer)
+    )
+
+
+def claims_works(answer: str) -> bool:
+    """Return whether it claims that a program runs as it should."""
+    return any(re.search(_WORKS, said) and not re.search(_NO_PROGRAM, said) for said in sentences_in(answer))
