@@ -1,10 +1,12 @@
 """Show the effects of a project's settings file, and ask whether to trust it."""
 
+import math
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -179,29 +181,40 @@ _REACH: tuple[tuple[str, str], ...] = (
 """Every setting with the effect of trusting it, most severe first, so that no severe one is truncated."""
 
 
-def setting_lines(file: Path, values: Mapping[str, Json], width: int) -> list[Line]:
+def setting_lines(file: Path, values: Mapping[str, Json], width: int, height: float = math.inf) -> list[Line]:
     """Format the settings, most severe first, with their effects, in at most `MAX_ROWS` rows; the rest is summarised by
-    its effects.
+    its effects. `height`: the rows that there are for both, as far as that is possible at all.
 
     Only the name of `file` is shown: its folders came with the project, and long ones would push the settings off the
     screen, or look like some.
     """
-    lines: list[Line] = []
     keys = sorted(values, key=gravity)
+    blocks: list[list[Line]] = []
     is_cut = False
-    for shown, key in enumerate(keys):
+    for key in keys:
         text = _text(key, values[key])
         cut = shorten(text, max(20, width - _INDENT) * _ROWS_OF_ONE - 2)
+        block = list(_rows(key, cut, width))
+        if sum(map(len, blocks)) + len(block) > MAX_ROWS:
+            break
         is_cut = is_cut or cut != text
-        rows = list(_rows(key, cut, width))
-        if len(lines) + len(rows) > MAX_ROWS:
-            return lines + wrapped("  ", _rest(keys[shown:], file.name), "warning", width)
-        lines += rows
-    if is_cut:
-        lines += wrapped(
-            "  ", _("Not all of it is shown (…): read {file} before you say yes.", file=file.name), "warning", width
-        )
-    return lines
+        blocks.append(block)
+    end = _end(keys[len(blocks) :], file.name, width, height, is_cut=is_cut)
+    while blocks and sum(map(len, blocks)) + len(end) > height:
+        blocks.pop()
+        end = _end(keys[len(blocks) :], file.name, width, height, is_cut=is_cut)
+    return [*chain.from_iterable(blocks), *end]
+
+
+def _end(left: Sequence[str], file: str, width: int, height: float, *, is_cut: bool) -> list[Line]:
+    """Return the rows on what is not shown: the settings that are `left`, or parts of those before."""
+    if not left:
+        text = _("Not all of it is shown (…): read {file} before you say yes.", file=file)
+        return wrapped("  ", text, "warning", width) if is_cut else []
+    whole, short = (
+        wrapped("  ", text, "warning", width) for text in (_rest(left, file), _rest(left, file, brief=True))
+    )
+    return whole if len(whole) <= height else short
 
 
 def ask_trust(
@@ -216,6 +229,7 @@ def ask_trust(
     paste that goes on after the answer, the rest is in `pastes`. Raises KeyboardInterrupt."""
     typed: list[str] = []
     reader = pastes or PasteReader()
+    question = _("Trust these settings of the project? [y/N]")
 
     def say(show: Callable[[], None]) -> str | None:
         said = ask_line(stream, show, screen.stream, typed.append, reader)
@@ -223,19 +237,18 @@ def ask_trust(
         return said
 
     def present() -> None:
-        screen.print_lines(
-            wrapped(
-                "! ",
-                _("{file} wants more than a project may decide by itself:", file=file.name),
-                "warning",
-                screen.width,
-            )
+        head = wrapped(
+            "! ",
+            _("{file} wants more than a project may decide by itself:", file=file.name),
+            "warning",
+            screen.width,
         )
-        screen.print_lines(setting_lines(file, values, screen.width))
+        room = screen.size().lines - len(head) - (1 + display_width(question) // screen.width)
+        screen.print_lines([*head, *setting_lines(file, values, screen.width, room)])
         prompt()
 
     def prompt() -> None:
-        screen.stream(screen.format((("bold", _("Trust these settings of the project? [y/N]")), ("", " "))))
+        screen.stream(screen.format((("bold", question), ("", " "))))
 
     try:
         said = say(present)
@@ -276,9 +289,9 @@ def _note(key: str) -> str:
     return _(_REACHES[reach]) if reach else ""
 
 
-def _rest(keys: Sequence[str], file: str) -> str:
+def _rest(keys: Sequence[str], file: str, *, brief: bool = False) -> str:
     """Summarise the settings that are not shown."""
-    if notes := [note for note in dict.fromkeys(map(_note, keys)) if note]:
+    if not brief and (notes := [note for note in dict.fromkeys(map(_note, keys)) if note]):
         what = "; ".join(notes)
         return _("… and {count} more ({what}): read {file} before you say yes.", count=len(keys), what=what, file=file)
     return _("… and {count} more: read {file} before you say yes.", count=len(keys), file=file)

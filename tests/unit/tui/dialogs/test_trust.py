@@ -97,6 +97,16 @@ class TestShowing:
         assert f"(…): read {FILE.name}" in " ".join(plain(lines).split())
         assert not {"\x1b", "\u202e"} & set(plain(lines))
 
+    @pytest.mark.parametrize("width", [40, 80])
+    @pytest.mark.parametrize("height", range(4, 16))
+    def test_on_a_low_screen_the_gravest_stay_on_it(self, width: int, height: int) -> None:
+        fill = {key: value for key, value in leaves(Settings()) if re.match(r"(market|logging|ui)\.", key)}
+        shown = setting_lines(FILE, {**fill, "llm.openai.base_url": "https://far"}, width, height)
+        assert len(shown) <= height
+        assert f"read {FILE.name}" in " ".join(plain(shown[-4:]).split())
+        if height >= 8:
+            assert plain(shown).startswith("  llm.openai.base_url = ")
+
     def test_no_row_is_longer_or_higher_in_the_terminal_than_it_is_counted(self) -> None:
         family = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
         values = {
