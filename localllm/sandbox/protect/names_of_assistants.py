@@ -114,11 +114,15 @@ OF_ASSISTANTS = (
 """Settings of one assistant, or one server for assistants, which name programs to run or servers to ask."""
 
 OF_WORK_TREES = (
+    "cmux.json",
     "conductor.json",
     ".container-use",
     ".emdash.json",
+    "jean.json",
+    "phantom.config.json",
     ".superset",
     "uzi.yaml",
     ".workmux.yaml",
+    ".wtp.yml",
 )
 """Commands that a manager of work trees for assistants runs in each of them."""

@@ -126,7 +126,11 @@ BELIEVED = (
         "any command of theirs in the folder",
         (".reviewboardrc", ".arcconfig", ".repo/repo", ".gclient", ".gclient_entries", ".mrconfig"),
     ),
-    Believer("lazygit", "being started in a repository: its pagers and commands", (".lazygit.yml",)),
+    Believer(
+        "lazygit, gh-dash, ungit",
+        "being started in a repository: their pagers, commands and plugins",
+        (".lazygit.yml", ".gh-dash.yml", ".gh-dash.yaml", ".ungitrc"),
+    ),
     Believer(
         "sops, pass, passage, git-secret, git-agecrypt, blackbox",
         "encrypting a secret: who can read it then",
@@ -295,6 +299,8 @@ BELIEVED = (
             ".pymolrc.py",
             ".pymolrc.pml",
             ".calcinit",
+            ".harlequin.toml",
+            "harlequin.toml",
             ".iredisrc",
             ".myclirc",
         ),
