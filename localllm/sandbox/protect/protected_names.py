@@ -11,7 +11,8 @@ a shell sources only through a plugin that asks first (zpm's .in and .out), .env
 `sourced_files`), files that name versions and are written all the time (.tool-versions but for a template: see
 `version_files`; .nvmrc, .node-version, .sdkmanrc, .java-version, global.json), what is daily work and lets a push
 start no more than the code that is pushed (Procfile, app.json, wrangler.toml, fly.toml), what runs nothing
-(CODEOWNERS), and names that other source files have as well (startup.m of MATLAB).
+(CODEOWNERS, .clangd), programs that ask first (.luarc.json), names that other source files have as well (startup.m of
+MATLAB), and what a program writes itself all the time, also while a command runs (.metals, .serena/cache).
 """
 
 from localllm.sandbox.protect.believer import Believer
