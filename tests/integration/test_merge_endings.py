@@ -191,7 +191,7 @@ async def test_undo_says_what_git_has_not_ended(project: Path, command: str, end
         (["sed -i 's/return/return 1 +/' calc.py", "git stash", "git stash pop"], True),
         (["sed -i 's/return/return 1 +/' calc.py", "git commit -qam More"], True),
         (["python3 -B -c 'import calc' && sed -i 's/return/return 1 +/' calc.py"], True),
-        (["git checkout -q main~2", "git merge -q main"], True),
+        (["git checkout -q -b old main~2", "git merge -q main"], True),
     ],
 )
 async def test_code_that_git_has_restored_is_no_change_of_the_run(

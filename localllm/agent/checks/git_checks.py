@@ -10,6 +10,7 @@ from localllm.agent.checks.run_facts import RunFacts
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.regular_files import read_regular
 from localllm.safety.path_names import some_of
 from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.tools.change_history import ChangeHistory
@@ -35,6 +36,18 @@ _SENTENCE_ENDS = late_pattern(r"(?<=[.!?。！？])\s*|\n")
 _NOT_TO_END = late_pattern(
     r"--no-commit|(?:not|n't|without|no|before) (?:yet )?(?:a )?commit|コミット(?:せず|しない)", re.IGNORECASE
 )
+
+_BISECT_LEFT = late_pattern(r"bisect reset|in progress|\bstill\b|途中|リセット", re.IGNORECASE)
+_BISECT_ORDERED = late_pattern(r"\b(?:start|begin)\b|始め|開始", re.IGNORECASE)
+_DETACHED_LEFT = late_pattern(
+    r"detach|check(?:ed)? ?out|\bHEAD\b|\b(?:now|still) (?:at|on)\b|チェックアウト|切り離|切り替え", re.IGNORECASE
+)
+_CHECKOUT_ORDERED = late_pattern(
+    r"check(?:ed)? ?out|\bswitch|detach|\b(?:go|jump|move) (?:back )?to\b|チェックアウト|切り替え|切替|移動|戻[しっ]",
+    re.IGNORECASE,
+)
+_STASH = late_pattern(r"stash|スタッシュ|退避", re.IGNORECASE)
+_LARGEST_HEAD = 10_000
 
 
 class CommitLog:
@@ -107,6 +120,60 @@ def says_that_it_is_open(answer: str) -> bool:
         _OPEN.search(said) or (_CONFLICTS.search(said) and not _SETTLED.search(said))
         for said in _SENTENCE_ENDS.split(answer)
     )
+
+
+class HeadState(NamedTuple):
+    """What is checked out: `branch`, "" if HEAD is detached at a `commit`; whether a bisect is in progress; the size of
+    the log of the stash."""
+
+    branch: str = ""
+    commit: str = ""
+    is_bisecting: bool = False
+    stashed: int = 0
+
+
+def head_of(root: Path) -> HeadState | None:
+    """Return the state of the repository around `root`; None if there is none, or another operation is in progress."""
+    from localllm.tools.merge_state import operation_in  # not needed at the start
+
+    with suppress(LocalLLMError, OSError, UnicodeDecodeError):
+        if place := find_place(root):
+            name = read_regular(place.folder / "HEAD", _LARGEST_HEAD).decode().strip()
+            is_branch = name.startswith("ref:")
+            operation = operation_in(place.folder)[0]
+            if operation in ("", "bisect"):
+                branch = name.partition("refs/heads/")[2] if is_branch else ""
+                stashed = _size(place.common / "logs/refs/stash")
+                return HeadState(branch, "" if is_branch else name, operation == "bisect", stashed)
+    return None
+
+
+class Left(NamedTuple):
+    """What a run has left behind in the repository: the `reason` for the user, `what` it is and the way `back`."""
+
+    reason: Phrase
+    what: str
+    back: str
+
+
+def left_behind(before: HeadState | None, after: HeadState | None, request: str, answer: str) -> list[Left]:
+    """Return what is not as before in the repository, that the request does not ask for and the answer does not say: a
+    bisect, a detached HEAD, the user's changes in the stash."""
+    if before is None or after is None or after == before:
+        return []
+    found: list[Left] = []
+    has_left = bool(before.branch) and not after.branch
+    if after.is_bisecting and not before.is_bisecting:
+        if not (_BISECT_LEFT.search(answer) or _BISECT_ORDERED.search(request)):
+            reason = Phrase("a {operation} is in progress", operation="bisect")
+            found.append(Left(reason, "A bisect is in progress", "git bisect reset"))
+    elif has_left and not (_DETACHED_LEFT.search(answer) or _CHECKOUT_ORDERED.search(request)):
+        reason = Phrase("HEAD is detached at {commit}, not on {branch}", commit=after.commit[:8], branch=before.branch)
+        found.append(Left(reason, reason.english, f"git checkout {before.branch}"))
+    if after.stashed > before.stashed and not (_STASH.search(answer) or _STASH.search(request)):
+        reason = Phrase("changes are in git's stash")
+        found.append(Left(reason, "Changes of the user are in the stash", "git stash pop"))
+    return found
 
 
 async def brought_back(changes: ChangeHistory, facts: RunFacts, position: int) -> frozenset[str]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from localllm.agent.checks.git_checks import CommitLog
+from localllm.agent.checks.git_checks import CommitLog, head_of, left_behind
 from localllm.agent.checks.run_facts import RunFacts, is_code
 from localllm.agent.checks.selected_tests import files_with_tests, is_test, named_tests, places_of, weakens
 from localllm.agent.checks.test_options import leaves_out
@@ -73,6 +73,7 @@ class WorkChecks:
     def begin(self) -> None:
         """Start a new run."""
         self._commits = CommitLog(self._tools.root)
+        self._head = head_of(self._tools.root)
         self._plan = self._tools.plan.text
         self._position = self._tools.changes.position
         self._begun = time.time_ns()
@@ -119,6 +120,7 @@ class WorkChecks:
         yield from self._of_old_names(state, text)
         yield from self._of_new_test(state, text)
         yield from self._of_commit(state, text)
+        yield from self._of_head(state, text)
         yield from self._of_plan(state, text)
         yield from self._of_unread(state, text)
         yield from self._of_absent(state, text)
@@ -309,6 +311,13 @@ class WorkChecks:
             return (self._tools.root / path).stat().st_mtime_ns < self._begun
         except OSError:
             return False
+
+    def _of_head(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield what commands have left in the repository: another place in the history, or a stash."""
+        left = left_behind(self._head, head_of(self._tools.root), state.goal, text) if self._facts.calls else []
+        params = {"what": ". ".join(one.what for one in left), "back": "; ".join(one.back for one in left)}
+        for one in left:
+            yield Finding("left_behind", one.reason, contradicts=False, params=params)
 
     def _of_plan(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what is left of the plan that the model made in this run, or that the user accepted with it. A run that
