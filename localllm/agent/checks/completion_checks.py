@@ -268,11 +268,13 @@ class Finishing(Middleware):
             *await self._of_reverted(state, text),
         ]
         of_tests = await self._test_runs.findings(state, text)
+        of_nothing = [*self._of_nothing_done(state, text)]
+        of_work = await self._work.findings(state, text)
         return [
             *found,
             *of_tests,
-            *self._of_nothing_done(state, text),
-            *await self._work.findings(state, text),
+            *of_nothing,
+            *(one for one in of_work if not (of_nothing and one.name == "only_shown")),
             *(() if of_tests else self._test_runs.unrun_code(state, text)),
             *await self._of_passages(state, text),
         ]

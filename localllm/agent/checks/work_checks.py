@@ -48,6 +48,7 @@ _MOST_NAMED = 20
 _MOST_SHOWN = 3
 _TELLING_LINE = 8  # characters
 _NUMBERED = late_pattern(r"^(?:[^\s:]{1,200}:)?\d{1,7}[:|\t-]\s*")
+_WRITERS = frozenset({"edit_file", "write_file"})
 _COMMITTERS = ("git_commit", "run_command")
 
 
@@ -117,6 +118,7 @@ class WorkChecks:
         yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
+        yield from self._of_shown(state, text)
         yield from self._of_old_names(state, text)
         yield from self._of_new_test(state, text)
         yield from self._of_commit(state, text)
@@ -268,6 +270,25 @@ class WorkChecks:
         if same := [path for path in may_be if path != facts.failed_edit and self._is_older(path)]:
             reason = Phrase("{path} was not changed", path=some_of(same))
             yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
+
+    def _of_shown(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that a change of the project's code is only shown, where the request may have been for it."""
+        facts = self._facts
+        if (
+            "```" not in text
+            or facts.has_changed
+            or facts.was_refused
+            or not any(tool.name in _WRITERS for tool in state.tools)
+        ):
+            return
+        from localllm.agent.checks import shown_changes as shown  # most answers show no code
+
+        if phrases.needs_nothing(text) or phrases.admits_failure(text) or not shown.may_be_ordered(state.goal):
+            return
+        if path := shown.shown_change(text, self._listing, self._tools.readable_text):
+            reason = Phrase("the change shown in the answer was not made")
+            is_ordered = request_phrases.asks_for_change(state.goal)
+            yield Finding("only_shown", reason, contradicts=is_ordered, params={"path": path})
 
     def _of_old_names(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the names that were to be renamed everywhere and still stand somewhere; not if the answer says so."""
