@@ -170,9 +170,10 @@ async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str
     inside = by_kind(change for change in status.changes if not change.is_outside)
     staged = everywhere["staged"] + everywhere["conflicts"]
     if not (staged or paths or repository.commits_whole):
-        own = [one for one in inside["modified"] if not {one.path, one.old_path}.isdisjoint(changed)]
+        ours = set(changed)
+        own = dict.fromkeys(one for one in inside["modified"] if not ours.isdisjoint((one.path, one.old_path)))
         left = [one for one in inside["modified"] if own and one not in own]
-        return _Plan(status, as_now=True, changes=own or inside["modified"], left_out=[*left, *inside["untracked"]])
+        return _Plan(status, as_now=True, changes=[*own] or inside["modified"], left_out=[*left, *inside["untracked"]])
     await asyncio.to_thread(_refuse_conflicts, root, everywhere["conflicts"], {change.path for change in named})
     chosen = by_kind(named)
     to_stage = dict.fromkeys([*everywhere["conflicts"], *chosen["modified"], *chosen["untracked"]])

@@ -25,6 +25,7 @@ from localllm.tools.git_execution import Question
 from localllm.tools.git_repository import Repository
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import make_tools
+from tests.support.in_time import ends
 
 pytestmark = pytest.mark.anyio
 
@@ -282,6 +283,24 @@ async def test_commit_leaves_out_what_the_user_had_changed(tmp_path: Path, user_
     output = await tools.execute(save, lambda _: None)
     assert project.committed() == {"own.py"}
     assert "Not in this commit: mine.py. Name them in files" in output.for_model
+
+
+def test_a_commit_of_very_many_files_is_planned_in_bounded_time() -> None:
+    code = """
+        import asyncio
+        from types import SimpleNamespace
+        from localllm.tools.git_commit import _choose
+        from localllm.tools.git_repository import Change
+
+        async def status():
+            return SimpleNamespace(changes=changes)
+
+        changes = [Change(f"src/{number}.py", ".", "M") for number in range(120_000)]
+        repository = SimpleNamespace(commits_whole=False, status=status)
+        plan = asyncio.run(_choose(repository, None, [], [one.path for one in changes[::2]]))
+        assert (len(plan.changes), len(plan.left_out)) == (60_000, 60_000)
+    """
+    ends(code)
 
 
 async def test_where_only_new_files_are_there_they_are_named(project: Project) -> None:
