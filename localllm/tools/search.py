@@ -6,6 +6,7 @@ from localllm.tools.registry import tool
 from localllm.tools.search_arguments import WantedLines
 
 _MOST_RESULTS = 100
+_MOST_ASKED = 1_000  # some ten times what one answer can show
 
 
 @tool(
@@ -35,7 +36,7 @@ async def search_files(
         query,
         context.root.relative(path),
         include,
-        max_results if max_results > 0 else _MOST_RESULTS,
+        min(max_results, _MOST_ASKED) if max_results > 0 else _MOST_RESULTS,
         pattern,
         before=before or around,
         after=after or around,

@@ -28,6 +28,8 @@ _SHOWN = 300
 _SHOWN_BEFORE = 100
 _AT_ONCE = 4_000_000  # characters of text per message to the helper process
 _SNIFFED = 8_000
+_PART = 1_000_000
+_MOST_OUTPUT = 20_000_000  # bytes of ripgrep's matching lines, which it writes up to six times as long as they are
 _LONGEST_LIFE = 60  # seconds after which the helper process is killed by the system; normally much earlier
 
 
@@ -208,10 +210,12 @@ class RipgrepEngine:
         legacy, skipped = await asyncio.to_thread(self._sort_out, odd)
         others = await self._others.search(legacy, limit) if legacy else Found([], Counter())
         wanted = _first([path for path in paths if path in counts and path not in odd], counts, limit)
-        hits = [*others.hits, *(await self._look(wanted, limit) if wanted else [])]
+        hits, cut = await self._look(wanted, limit) if wanted else ([], [])
+        rest = await self._others.search(cut, limit) if cut else Found([], Counter())
+        hits += [*others.hits, *rest.hits]
         order = {path: index for index, path in enumerate(paths)}
         hits.sort(key=lambda hit: (order[hit.path], hit.line))
-        return Found(hits[:limit], skipped + others.skipped + unread)
+        return Found(hits[:limit], skipped + others.skipped + rest.skipped + unread)
 
     async def _odd(self, paths: Sequence[str]) -> tuple[set[str], Skipped]:
         """Return the files that are not clean UTF-8, and the number of unreadable ones. Those have a line that contains
@@ -235,24 +239,35 @@ class RipgrepEngine:
         pairs = re.findall(rb"([^\0]+)\0(\d+)\r?\n", await self._run(arguments, paths))
         return {os.fsdecode(name): int(count) for name, count in pairs}
 
-    async def _look(self, paths: Sequence[str], limit: int) -> list[Hit]:
-        output = await self._run(["--json", f"--max-count={limit}", *self._pattern], paths)
-        matches = [match for line in output.splitlines() if (match := _match_in(line))]
-        return await asyncio.to_thread(self._read, matches)
+    async def _look(self, paths: Sequence[str], limit: int) -> tuple[list[Hit], list[str]]:
+        """Return the hits, and the files whose matching lines are too long for ripgrep's output."""
+        output = await self._run(["--json", f"--max-count={limit}", *self._pattern], paths, _MOST_OUTPUT)
+        return await asyncio.to_thread(self._read, output, paths)
 
-    def _read(self, matches: list["_Match"]) -> list[Hit]:
-        """Return the hits with the current content; those that ripgrep saw differently are dropped."""
+    def _read(self, output: bytes, paths: Sequence[str]) -> tuple[list[Hit], list[str]]:
+        """Return the hits with the current content; those that ripgrep saw differently are dropped. And the files
+        of which the output was cut."""
         hits: list[Hit] = []
-        loaded: dict[str, list[str]] = {}
-        for match in matches:
-            path, line = match.path.text, match.line_number
-            if path not in loaded:
-                lines = load_lines(self._root, path)
-                loaded[path] = [] if isinstance(lines, str) else lines
-            seen = match.lines.text.removesuffix("\n").rstrip("\r").removeprefix("\ufeff")
-            if line <= len(loaded[path]) and loaded[path][line - 1] == seen:
-                hits.append(Hit(path, line, around(seen, match.start)))
-        return hits
+        read, lines, begun = set[str](), list[str](), 0
+        for line in output.splitlines():
+            message = _message_in(line)
+            if message is None:
+                continue
+            path, match = message.data.path.text, message.data
+            match message.type:
+                case "begin":
+                    begun, loaded = len(hits), load_lines(self._root, path)
+                    lines = [] if isinstance(loaded, str) else loaded
+                case "match":
+                    seen = match.lines.text.removesuffix("\n").rstrip("\r").removeprefix("\ufeff")
+                    if match.line_number <= len(lines) and lines[match.line_number - 1] == seen:
+                        hits.append(Hit(path, match.line_number, around(seen, match.start)))
+                case "end":
+                    read.add(path)
+                    begun = len(hits)
+                case _:
+                    pass
+        return hits[:begun], [path for path in paths if path not in read]
 
     def _sort_out(self, odd: set[str]) -> tuple[list[str], Skipped]:
         """Return those of the odd files that may be text, and the number of definitely binary ones."""
@@ -269,17 +284,29 @@ class RipgrepEngine:
             return "unreadable"
         return "binary" if b"\0" in head and not unmarked_utf16(head) else None
 
-    async def _run(self, arguments: Sequence[str], paths: Sequence[str]) -> bytes:
-        """Return ripgrep's output. Raises UnsupportedPatternError for errors other than those of files."""
-        output, complaint = await self._ask(["--no-messages", *arguments], paths)
+    async def _run(self, arguments: Sequence[str], paths: Sequence[str], most: int | None = None) -> bytes:
+        """Return ripgrep's output, the first `most` bytes. Raises UnsupportedPatternError for errors other than those
+        of files."""
+        output, complaint = await self._ask(["--no-messages", *arguments], paths, most)
         if complaint:
             raise UnsupportedPatternError
         return output
 
-    async def _ask(self, arguments: Sequence[str], paths: Sequence[str]) -> tuple[bytes, bytes]:
-        """Return ripgrep's output and, if it failed, its error text."""
+    async def _ask(
+        self, arguments: Sequence[str], paths: Sequence[str], most: int | None = None
+    ) -> tuple[bytes, bytes]:
+        """Return ripgrep's output, the first `most` bytes, and, if it failed, its error text."""
         command = (self._program, "--no-config", "--no-ignore", "--hidden", *arguments, "--", *paths)
         process = await _start(command, self._stack, cwd=str(self._root.path))
+        if most and process.stdout:
+            output = bytearray()
+            while len(output) <= most and (part := await process.stdout.read(_PART)):
+                output += part
+            if len(output) > most:
+                await _end(process)
+                return bytes(output[:most]), b""
+            _, complaint = await process.communicate()
+            return bytes(output), b"" if process.returncode in (0, 1) else complaint
         output, complaint = await process.communicate()
         return output, b"" if process.returncode in (0, 1) else complaint
 
@@ -307,7 +334,7 @@ def _first(paths: list[str], counts: dict[str, int], limit: int) -> list[str]:
     return wanted
 
 
-class _Text(msgspec.Struct):
+class _Text(msgspec.Struct, frozen=True):
     text: str = ""
 
 
@@ -316,12 +343,13 @@ class _Submatch(msgspec.Struct):
 
 
 class _Match(msgspec.Struct):
-    """A match in ripgrep's JSON (docs.rs/grep-printer). Offsets are bytes of UTF-8."""
+    """The data of a message in ripgrep's JSON (docs.rs/grep-printer); lines only of a match. Offsets are bytes of
+    UTF-8."""
 
-    path: _Text
-    lines: _Text
-    line_number: int
-    submatches: list[_Submatch]
+    path: _Text = _Text()
+    lines: _Text = _Text()
+    line_number: int = 0
+    submatches: list[_Submatch] = []
 
     @property
     def start(self) -> int:
@@ -332,12 +360,15 @@ class _Match(msgspec.Struct):
 
 class _Message(msgspec.Struct):
     type: str
-    data: msgspec.Raw
+    data: _Match
 
 
-def _match_in(line: bytes) -> _Match | None:
-    message = msgspec.json.decode(line, type=_Message)
-    return msgspec.json.decode(message.data, type=_Match) if message.type == "match" else None
+def _message_in(line: bytes) -> _Message | None:
+    """Return a message; None for the rest of one that was cut."""
+    try:
+        return msgspec.json.decode(line, type=_Message)
+    except msgspec.DecodeError:
+        return None
 
 
 async def _start(command: Sequence[str], stack: AsyncExitStack, cwd: str) -> Process:

@@ -363,6 +363,22 @@ async def test_the_answer_is_a_line_for_each_match(project: Path) -> None:
     assert str(output.summary) == "2 matches for alpha"
 
 
+async def test_matching_lines_too_long_for_ripgreps_output_are_found_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("localllm.tools.search_backends._MOST_OUTPUT", 30_000)
+    for number in range(40):
+        put(tmp_path / f"f{number:02}", "\x01" * 1_000 + f"needle {number}\nplain\nneedle again\n")
+    outcome = await both(tmp_path, Request(Query("needle"), max_results=500))
+    assert [(hit.path, hit.line) for hit in outcome.hits] == [(f"f{n:02}", line) for n in range(40) for line in (1, 3)]
+
+
+async def test_no_more_results_are_held_than_an_answer_could_need(tmp_path: Path) -> None:
+    put(tmp_path / "log", "needle\n" * 1_500)
+    found = await use(search_files, make_context(tmp_path), pattern="needle", max_results=10**9)
+    assert found.for_model.startswith("[more than 1000 matches in 1 file")
+
+
 async def test_nothing_found_says_how_much_was_searched(project: Path) -> None:
     output = await use(search_files, make_context(project), pattern=r"gamma\|delta")
     assert "in 6 files" in output.for_model
