@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import ConfigurationError, LocalLLMError
@@ -67,7 +68,10 @@ def memory(here: Surroundings) -> Iterator[Finding]:
                 file=name,
                 line=line,
             ),
-            _("Keep what is right and delete the lines <<<<<<<, ======= and >>>>>>>, then: git add {file}", file=name),
+            _(
+                "Keep what is right and delete the lines <<<<<<<, ======= and >>>>>>>, then: git add {file}",
+                file=quote(name),
+            ),
         )
     else:
         yield ok(

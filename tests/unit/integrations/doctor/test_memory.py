@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from localllm.config.loader import Loaded
+from localllm.config.schema import ProjectSettings, Settings
 from localllm.integrations.doctor.project import instructions, memory
 from localllm.llm.model_profiles import COMPACT, STANDARD
 from tests.support.doctor_world import surroundings
@@ -35,6 +37,14 @@ def test_a_memory_that_cannot_be_used_is_found(
     assert finding.status == status
     assert what in finding.what
     assert fix in finding.fix
+
+
+def test_a_name_that_a_shell_would_run_is_quoted_in_the_fix(tmp_path: Path) -> None:
+    name = "notes$(touch x).md"
+    here = surroundings(tmp_path, loaded=Loaded(settings=Settings(project=ProjectSettings(memory_file=name))))
+    (here.project / name).write_text(CONFLICT)
+    (finding,) = memory(here)
+    assert f"git add '{name}'" in finding.fix
 
 
 def test_a_folder_in_the_place_of_the_memory_is_found(tmp_path: Path) -> None:
