@@ -206,7 +206,7 @@ _BAN = (
     r"|\b(?:no|(?:do not|don't|without) mak(?:e|ing) any) (?:changes|edits)\b"
     r"(?! (?:to|in|of|outside|beyond|elsewhere)\b)"
     r"|\bleave (?:all |the |my |every){0,2}(?:files?|code|everything)(?: exactly)? as (?:they are|it is|is)"
-    r"(?=\W{0,3}$|[,;.])"
+    r"(?=\W{0,3}$|[,;.]| and (?:just |only )?(?:tell|explain|show|answer|list|describe|suggest|report|review)\b)"
     r"|^read[- ]only\s{0,2}[:,.]"
 )
 """What is behind the thing may limit the ban to some of it: the code style, files in vendor, anything else."""
