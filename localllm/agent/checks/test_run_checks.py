@@ -19,6 +19,8 @@ from localllm.text.sanitising import shorten
 from localllm.tools.tool_system import ToolSystem
 
 _MOST_NAMED = 3
+_CODE = frozenset("\n`(){}=;<>")
+"""Characters of requests that may hold code."""
 _LONGEST_COMMAND, _LONGEST_WHY = 60, 120
 _TESTS_WANTED = ("run_tests", "run_again", "no_tests_found", "cannot_run")
 """Remarks that ask for tests to be run."""
@@ -112,7 +114,8 @@ class TestRunChecks:
         """Return whether the model could look at files, and has none of them in the only request."""
         asked = next((one.text for one in reversed(state.history.messages) if isinstance(one, UserMessage)), "")
         is_given = any(one in asked for one in ("<stdin>", "<file ", "[The user ran", "```"))
-        is_first = len(state.history.words) == 1 and not is_given and "\n" not in state.query.strip()
+        is_given = is_given or not _CODE.isdisjoint(state.query.strip())
+        is_first = len(state.history.words) == 1 and not is_given
         return is_first and any(one.name == "read_file" for one in state.tools)
 
     def _could_know_of_no_test(self, state: RunState) -> bool:

@@ -394,6 +394,8 @@ class WorkChecks:
         facts, request = self._facts, state.query
         if facts.has_run or facts.has_changed or len(state.history.words) > 1 or "." not in request:
             return
+        if "\n" in request.strip() or "Error" in request:  # which may name files of libraries
+            return
         if request_phrases.asks_for_change(request) or not request_phrases.asks_about_content(request):
             return
         from localllm.agent.phrases import claimed_files as files  # few questions are about a file
@@ -404,7 +406,7 @@ class WorkChecks:
         said = without_code(text)
         for path in files.paths_in(request)[:_MOST_NAMED]:
             name = path.rpartition("/")[2]
-            is_general = not facts.calls and name in _USUAL_NAMES
+            is_general = not facts.calls and (name in _USUAL_NAMES or not (self._tools.root / path).parent.is_dir())
             if is_general or name not in said or _IS_ABSENT.search(text) or phrases.admits_failure(text):
                 continue
             if files.is_missing(self._listing, path):

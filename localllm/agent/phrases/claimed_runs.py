@@ -34,7 +34,11 @@ def claims_run(answer: str) -> bool:
     )
 
 
-_INSTALLED = r"(?i)\binstalled\b|インストール(?:は|が|を)?(?:完了)?(?:し(?:ました|ています|てあります)|です|済み)"
+_INSTALLED = (
+    r"(?i)\b(?:i|we)(?:'ve| have)? (?:now |just |successfully )?installed\b|^(?:successfully )?installed\b"
+    r"|\b(?:is|are) now installed\b|\b(?:was|were|been) (?:successfully )?installed\b"
+    r"|インストール(?:は|が|を)?(?:完了)?(?:し(?:ました|ています|てあります)|です|済み)"
+)
 
 
 def claims_install(answer: str) -> bool:

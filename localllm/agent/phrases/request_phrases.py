@@ -21,7 +21,7 @@ _CHANGE = (
     r"|(?:to|into) \S{1,60}\.\w))"
     rf"|make (?!sure\b|suggestions\b|(?:me )?{_WORDS_MADE})|(?:add|create|write|generate|build|develop)\b"
     rf"(?! (?:me )?{_WORDS_MADE})(?:(?<=add)|(?! (?:me )?(?:an? |the )?(?:[\w-]+ )?"
-    r"(?:message|reply|letter|e-?mail|story|invitation|announcement)(?:[.,;:!]?$"
+    r"(?:message|reply|letter|e-?mail|story|invitation|announcement|release notes?|tweet)(?:[.,;:!]?$"
     r"| (?:about|for|of|that|which|from|saying|telling|with|to my|to our|to your|to all|to everyone"
     r"|to them|to him|to her|to the boss|to the team|to the customers?|to the clients?|to the members)\b))))"
 )
@@ -110,7 +110,7 @@ _CHANGE_NOUN_JA = r"(?:修正|変更|追加|実装|作成|改名|置換|削除|�
 _ABOUT_JA = (
     r"(?:方法|やり方|書き方|使い方|手順|理由|原因|例|案|コマンド|一覧|概要|要約|説明|計画)(?:だけ)?(?:を|が|は"
     r"|について)?[^。\n]{0,12}(?:教え|説明|示し|見せ|提案|出し|書い|挙げ|考え|まとめ|知り)|教えて|説明して"
-    r"|(?:メール|手紙|返信|文面|案内文|挨拶文|お知らせ|計画|チェックリスト)(?:だけ)?[をも][^。、\n]{0,12}(?:書い|作っ|作成し|立て)て"
+    r"|(?:メール|手紙|返信|文面|案内文|挨拶文|お知らせ|リリースノート|計画|チェックリスト)(?:だけ)?[をも][^。、\n]{0,12}(?:書い|作っ|作成し|立て)て"
 )
 _SAVE_BEGINS = (
     *("write", "save", "put", "store", "export", "dump", "summari", "collect", "list", "record"),

@@ -67,7 +67,9 @@ def test_a_program_that_is_said_to_work(answer: str, claims: bool) -> None:
     [
         ("I installed `requests`.", True),
         ("requests をインストールしました。", True),
+        ("requests is now installed.", True),
         ("requests is not installed.", False),
+        ("pip is installed, but there is no network.", False),
         ("インストールできませんでした。", False),
     ],
 )
