@@ -365,7 +365,7 @@ def _picture(context: ToolContext, path: str, picture: Picture) -> ToolOutput:
     summary = Phrase("{path}: {form} picture, {width} × {height} pixels", **told)
     if context.sees() is False:
         return ToolOutput(
-            payload=payload,
+            payload={**payload, "unseen": True},
             for_model=(
                 "[{path} is a {form} picture of {width} × {height} pixels, {size:,} bytes. This "
                 "model cannot see pictures.]"

@@ -67,6 +67,7 @@ def make_tools(
     tools: Sequence[Tool] = TOOLS,
     runner: SandboxRunner | None = None,
     memory: ProjectMemory | None = None,
+    sees: bool | None = None,
 ) -> ToolSystem:
     """The built-in tools over `root`, with their state beside it."""
     state = root.parent / f"{root.name}-state"
@@ -79,6 +80,7 @@ def make_tools(
         output_limit=output_limit,
         overflow_folder=root / ".localllm" / "tool-output",
         memory=memory,
+        sees=lambda: sees,
     )
     return ToolSystem(
         tools,

@@ -119,7 +119,9 @@ class RunFacts:
         self.said_refusing = ""
         """What the user said in place of a yes or no to the newest refused call, for the model."""
         self.unreadable = ""
-        """The newest file that could not be read as text, if no call has succeeded since."""
+        """The newest file that could not be read as text, or a picture not seen, if no call has succeeded since."""
+        self.unseen: dict[str, Any] = {}
+        """What is known of that picture."""
         self.by_git: set[str] = set()
         """Changed files that only git has changed, in commands that restore files from commits."""
         self.has_run = False
@@ -161,7 +163,8 @@ class RunFacts:
 
     def _note(self, result: ToolResult, tool: str) -> None:
         if result.success:
-            self.unreadable = ""
+            self.unseen = result.payload["image"] if result.payload.get("unseen") else {}
+            self.unreadable = _path_of(result) if self.unseen else ""
         elif tool == "read_file" and result.error and result.error.key.startswith(_UNREADABLE):
             self.unreadable = _path_of(result)
         changed = dict.fromkeys(result.changes, self.calls)

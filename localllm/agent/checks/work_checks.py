@@ -20,7 +20,7 @@ from localllm.agent.phrases.phrase_search import without_code
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.agent.system_prompt import remark
 from localllm.base.directory_walk import ProjectListing
-from localllm.base.i18n import Phrase
+from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import AssistantMessage, UserMessage
 from localllm.safety.path_names import shown, some_of
@@ -33,6 +33,8 @@ _NOT_NEEDED = late_pattern(r"(?i)\b(?:not|no longer) (?:needed|necessary|require
 _UNREAD = late_pattern(
     r"(?i)\b(?:can(?:no|')t|can not|could ?n[o']t|could not|unable|not (?:readable|a text|text)|binary|encrypted"
     r"|damaged|corrupt\w*|scan\w*|password)\b|読(?:め|み取れ|むこと)|開け|テキスト(?:ファイル)?では|バイナリ|破損|壊れ|スキャン|暗号|パスワード"
+    r"|(?:見え|見られ|見ることが?でき|(?:認識|確認|解析|表示|対応)(?:でき|して(?:い|お)))(?:ま|り)?(?:せん|ない|ず)"
+    r"|\b(?:no|without) (?:vision|access)\b|not able|\bdo(?:es)? ?n[o']t (?:see|show|support)"
 )
 _IS_ABSENT = late_pattern(
     r"(?i)\b(?:no|not|n't|never|missing|absent|unknown|would|could|might|may|should|if|typically|usually)\b|n't\b"
@@ -42,6 +44,8 @@ _USUAL_NAMES = frozenset(
     "__init__.py conftest.py manage.py settings.py setup.py main.py package.json tsconfig.json pyproject.toml"
     " Cargo.toml index.html index.js README.md CHANGELOG.md requirements.txt pom.xml go.mod docker-compose.yml".split()
 )
+_NOT_READ = N_("{path} was not read")
+_UNSEEN = N_("{path} was not seen: the model cannot see pictures")
 _LONGEST_COMMAND = 120
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
@@ -417,12 +421,13 @@ class WorkChecks:
     def _of_unreadable(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the file that the request names and that could not be read, if nothing else was found out since and the
         answer does not say so."""
-        path = self._facts.unreadable
+        path, picture = self._facts.unreadable, self._facts.unseen
         if not path or path.rpartition("/")[2] not in state.query or _UNREAD.search(text):
             return
-        if not (phrases.admits_failure(text) or phrases.asks_user(text)):
-            reason = Phrase("{path} was not read", path=shown(path))
-            yield Finding("unreadable", reason, contradicts=False, params={"path": path})
+        is_of_size = any(str(size) in text for size in (picture.get("width"), picture.get("height")) if size)
+        if not (is_of_size or phrases.admits_failure(text) or phrases.asks_user(text)):
+            name, reason = ("unseen", _UNSEEN) if picture else ("unreadable", _NOT_READ)
+            yield Finding(name, Phrase(reason, path=shown(path)), contradicts=False, params={"path": path})
 
     def _of_evidence(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the files, lines and long numbers of an answer to a question that nothing has. Where files were, or are

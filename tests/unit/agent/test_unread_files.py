@@ -179,3 +179,28 @@ async def test_what_was_read_elsewhere_since_is_no_guess(project: Path) -> None:
     agent = make_agent(scripted(OLD, READ, MADE_UP), project)
     await agent.execute_query("規程.doc を読んで日当を教えて")
     assert remarks(agent) == []
+
+
+SHOT = call("read_file", file_path="shot.png")
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "sees", "is_told"),
+    [
+        ("What is wrong in shot.png?", "It shows a login form with an error message.", False, True),
+        ("shot.png には何が写っている?", "ログイン画面が写っています。エラーが見えます。", False, True),
+        ("What is wrong in shot.png?", "It shows a login form with an error message.", True, False),
+        ("What is wrong in shot.png?", "I cannot see pictures. What does it show?", False, False),
+        ("shot.png には何が写っている?", "このモデルは画像を見られません。", False, False),
+        ("How large is shot.png?", "It has 64 × 32 pixels.", False, False),
+    ],
+)
+async def test_a_picture_that_the_model_cannot_see_is_not_described(
+    project: Path, request_: str, answer: str, sees: bool, is_told: bool
+) -> None:
+    size = (64).to_bytes(4, "big") + (32).to_bytes(4, "big")
+    (project / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + size + b"\x08\x02\0\0\0" + bytes(99))
+    agent = make_agent(scripted(SHOT, answer, answer), project, tools=make_tools(project, sees=sees))
+    result = await agent.execute_query(request_)
+    assert remarks(agent) == (["[You cannot see shot.png. Say so.]"] if is_told else [])
+    assert len(result.unverified) == is_told
