@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
 
 _GREPS = ("grep", "egrep", "fgrep")
-_RECURSIVE = late_pattern(r"-[a-zA-Z]*[rR][a-zA-Z]*|--(?:dereference-)?recursive")
+_RECURSIVE = late_pattern(r"-[a-qs-zA-QS-Z]*+[rR][a-zA-Z]*+|--(?:dereference-)?recursive")
 _SEARCHERS = frozenset({*_GREPS, "rg", "ag", "awk", "gawk", "mawk", "sed"})
 _CONVERTERS = frozenset({"iconv", "nkf", "recode", "uconv"})
 _MOST_FILES = 20
