@@ -42,6 +42,8 @@ _CHECKS = frozenset({"-c", "-l", "-e", "-lint", "--check", "--syntax-check", "--
 """Options by which an interpreter only checks the file behind them, or runs something else."""
 _WITH_WORD = frozenset({"-W", "-X", "-I", "-r", "--require", "--import", "--loader", "--with", "--python", "-cp"})
 """Options of some interpreters that take the next word."""
+_RUN_OTHERS = frozenset("pytest jest vitest mocha rspec coverage pdb cprofile profile trace streamlit".split())
+"""Programs and modules of Python that run the files among their arguments."""
 _DRY = late_pattern(
     r"dry|no-?op|no-act|simulat|pretend|preview|what-?if|check|plan|(?<!\S)-[a-z]?n(?!\S)", re.IGNORECASE
 )
@@ -75,6 +77,7 @@ def _files_run(words: Sequence[Word]) -> Iterator[str]:
         del rest[0]
     elif program not in _RUNNERS:
         yield from [first] if "/" in first else []
+        yield from _operands(rest) if program in _RUN_OTHERS else ()
         return
     operands = 1
     for at, text in enumerate(rest):
@@ -84,7 +87,9 @@ def _files_run(words: Sequence[Word]) -> Iterator[str]:
         elif program in SHELLS and text[:2] != "--":
             operands = 0 if {"c", "n"} & set(text) else operands + text.count("o")  # bash -euo pipefail deploy.sh
         elif program == "python" and text == "-m":
-            yield from (f"{name.replace('.', '/')}.py" for name in rest[at + 1 : at + 2])
+            name, *others = rest[at + 1 :] or [""]
+            yield f"{name.replace('.', '/')}.py"
+            yield from _operands(others) if name.lower() in _RUN_OTHERS else ()
             return
         elif text in _CHECKS:
             return
@@ -92,6 +97,10 @@ def _files_run(words: Sequence[Word]) -> Iterator[str]:
             operands += text in _WITH_WORD
         if not operands:
             return
+
+
+def _operands(texts: Iterable[str]) -> Iterator[str]:
+    return (text.partition("::")[0] for text in texts if text[:1] != "-")
 
 
 def may_be_dry(line: Line, files: Iterable[str]) -> bool:

@@ -242,6 +242,9 @@ def test_files_that_may_be_run(request_: str) -> None:
         ("python3 -W ignore app.py app.toml", ["ignore", "app.py"]),
         ("cd scripts && ./deploy.sh", ["deploy.sh", "scripts/deploy.sh"]),
         ("bash < deploy.sh", ["deploy.sh"]),
+        ("pytest -q tests/test_db.py::test_a", ["tests/test_db.py"]),
+        ("python3 -m pdb app.py", ["pdb.py", "app.py"]),
+        ("python3 -m mypy app.py", ["mypy.py"]),
         ("perl -c a.pl; php -l a.php; bash -nv deploy.sh", []),
     ],
 )
