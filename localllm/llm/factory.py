@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from localllm.llm.tool_calling.router import Speaking
 
 if TYPE_CHECKING:
     from localllm.llm.fallback import FallbackClient
+    from localllm.llm.providers.http_provider import HttpProvider
 
 
 def make_client(
@@ -86,4 +87,7 @@ def provider_for(server: Server, settings: LLMSettings, environ: Mapping[str, st
     found = {"provider": server.provider, server.provider: msgspec.structs.replace(section, base_url=server.base_url)}
     own_variable = SECRET_VARIABLES[f"llm.{server.provider}.api_key"]
     keys = {own_variable: environ.get(server.key_variable, "")} if server.key_variable else {}
-    return make_provider(msgspec.structs.replace(settings, **found), Path(), keys)
+    made = make_provider(msgspec.structs.replace(settings, **found), Path(), keys)
+    if keys:
+        cast("HttpProvider", made).send_key()
+    return made

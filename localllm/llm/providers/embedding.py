@@ -52,10 +52,13 @@ class EmbeddingProvider(HttpProvider):
         response."""
         if not texts:
             return Embeddings(())
+        request = self.prepare_embedding(texts, model)
         try:
-            body = await self._whole(self.prepare_embedding(texts, model))
+            body = await self._whole(request)
             return self._usable(body, len(texts), model)
         except HttpFailure as failure:
+            if self._asks_for_key(failure, request):
+                return await self.embed(texts, model)
             raise await self._of_embeddings(self._meaning(failure), model) from failure
         except LLMConnectionError as error:
             if (told := await self._of_embeddings(error, model)) is error:

@@ -7,10 +7,10 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mappin
 from contextlib import suppress
 from functools import partial
 from typing import Protocol, Self, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
-from localllm.llm.addresses import address_fault, apart_from_password
+from localllm.llm.addresses import address_fault, apart_from_password, is_loopback
 from localllm.llm.http.idle_watch import IdleWatch
 from localllm.llm.http.messages import Body
 from localllm.llm.http.sse import ServerSentEvent, SSEDecoder, check_length
@@ -29,6 +29,7 @@ _MOST_BYTES = 256 * 1024 * 1024
 """Of any answer: a million pieces of a stream. It also ends one of pieces without text, or of comments."""
 
 _TOO_LONG, _TOO_OFTEN = 413, 429
+_KEY_WANTED = (401, 403)
 
 _ANOTHER_MODEL_FIXES = frozenset({"llm_model_not_found", "llm_no_tools", "llm_no_deployment"})
 
@@ -226,8 +227,10 @@ class HttpProvider(ABC):
         self.address = address
         self._idle_timeout = idle_timeout
         self._headers = {"content-type": "application/json"}
+        self._kept_back: dict[str, str] = {}
         if api_key:
             self._headers[key_header] = f"Bearer {api_key}" if key_header == "authorization" else api_key
+        self._key_header = "" if secret else key_header
         if secret:
             self._headers["authorization"] = f"Basic {b64encode(secret.encode()).decode()}"
         self._secrets = _secrets(api_key, secret)
@@ -246,6 +249,18 @@ class HttpProvider(ABC):
     @abstractmethod
     def _parser(self) -> AnswerParser:
         """Create a parser for one answer of status 200."""
+
+    def keep_key_back(self) -> None:
+        """Send the key only to a server that has asked for one, if it would go in clear to another machine."""
+        if _goes_in_clear(self.address) and self._key_header in self._headers:
+            headers = dict(self._headers)
+            self._kept_back = {self._key_header: headers.pop(self._key_header)}
+            self._headers = headers
+
+    def send_key(self) -> None:
+        """Send the key from now on."""
+        if self._kept_back:
+            self._headers, self._kept_back = self._headers | self._kept_back, {}
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -278,6 +293,7 @@ class HttpProvider(ABC):
                     return
                 error = self._errors.cut()
             except HttpFailure as failure:
+                self._asks_for_key(failure, prepared)  # then the request is another one
                 error = self._meaning(failure)
                 error.__cause__ = failure
             except LLMConnectionError as failure:
@@ -299,9 +315,18 @@ class HttpProvider(ABC):
         try:
             answer = await self._transport.fetch(request)
         except HttpFailure as failure:
-            raise self._meaning(failure) from failure
+            if not self._asks_for_key(failure, request):
+                raise self._meaning(failure) from failure
+            return await self._fetch(url, body)
         self._errors.refuse_html(answer)
         return answer
+
+    def _asks_for_key(self, failure: HttpFailure, request: HttpRequest) -> bool:
+        """Return whether the server has asked for a key that the request had not; from now on it is sent."""
+        if failure.status not in _KEY_WANTED:
+            return False
+        self.send_key()
+        return not self._headers.items() <= dict(request.headers).items()
 
     def _meaning(self, failure: HttpFailure) -> LLMConnectionError:
         never = failure.status == _TOO_OFTEN and is_never_granted(failure.body.decode("utf-8", errors="replace"))
@@ -318,6 +343,10 @@ class HttpProvider(ABC):
         if error.key == "llm_no_tools":
             models = [info for info in models if info.abilities and "tools" in info.abilities]
         return self._errors.naming(error, model, [info.id for info in models])
+
+
+def _goes_in_clear(address: str) -> bool:
+    return urlsplit(address).scheme != "https" and not is_loopback(address)
 
 
 def check_address(provider: str, base_url: str) -> None:

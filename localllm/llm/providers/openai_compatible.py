@@ -419,7 +419,7 @@ def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> OpenA
     server = settings.openai
     check_address("openai", server.base_url)
     variable = SECRET_VARIABLES["llm.openai.api_key"]
-    return OpenAICompatible(
+    made = OpenAICompatible(
         "openai",
         server.base_url,
         timeout=server.timeout,
@@ -427,3 +427,5 @@ def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> OpenA
         api_key=key_from(variable, environ),
         key_variable=variable,
     )
+    made.keep_key_back()  # it may be OpenAI's own, as most tools take theirs from this variable
+    return made

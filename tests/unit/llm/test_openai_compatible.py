@@ -5,11 +5,13 @@ import json
 import threading
 import traceback
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import ToolCall
+from localllm.config.schema import LLMSettings, OpenAISettings
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import (
     AssistantMessage,
@@ -20,7 +22,8 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
-from localllm.llm.providers.openai_compatible import OpenAICompatible
+from localllm.llm.providers import http_provider
+from localllm.llm.providers.openai_compatible import OpenAICompatible, make
 from localllm.llm.providers.openai_errors import nearest_names
 from tests.support.wire_server import HANG_UP, Reply, WireServer, cassette, delta, fails, says, sse
 
@@ -379,6 +382,11 @@ class TestRetries:
         assert len(server.requests) == 1
 
 
+def of_settings(url: str, key: str = "k") -> OpenAICompatible:
+    settings = LLMSettings(provider="openai", openai=OpenAISettings(base_url=url))
+    return make(settings, Path(), {"OPENAI_API_KEY": key})
+
+
 class TestRequests:
     async def test_the_first_model_offered_is_asked_where_none_is_named(self) -> None:
         with WireServer([says("hi")], models=["text-embedding-x", "first", "second"]) as server:
@@ -386,6 +394,41 @@ class TestRequests:
             await client.complete(HELLO)
             await client.aclose()
         assert server.bodies()[0]["model"] == "first"
+
+    @pytest.mark.parametrize("refused", [0, 1])
+    async def test_in_clear_a_key_is_sent_only_to_a_server_that_has_asked_for_one(
+        self, refused: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(http_provider, "is_loopback", lambda _url: False)
+        wanted = [fails(401, "no key")] * refused
+        with WireServer([*wanted, says("hi")]) as server:
+            client = LLMClient(of_settings(server.url, "sk-of-another"), model="m")
+            await client.complete(HELLO)
+            await client.complete(HELLO)
+            await client.aclose()
+        sent = [headers.get("authorization") for headers in server.headers]
+        assert set(sent) == ({None, "Bearer sk-of-another"} if refused else {None})
+        assert (sent[0], sent[-1]) == (None, "Bearer sk-of-another" if refused else None)
+
+    async def test_nor_for_the_list_and_for_embeddings(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(http_provider, "is_loopback", lambda _url: False)
+        with WireServer([says("hi")], list_replies=[fails(403, "no")]) as server:
+            one = of_settings(server.url)
+            assert [info.id for info in await one.list_models()] == ["m"]
+            await one.aclose()
+        assert [headers.get("authorization") for headers in server.headers] == [None, "Bearer k"]
+        vectors = Reply((b'{"data": [{"index": 0, "embedding": [1.0]}]}',))
+        replies = iter([fails(401, "no"), vectors])
+        with WireServer([*replies]) as server:
+            one = of_settings(server.url)
+            assert (await one.embed(["a"], "m")).vectors
+            await one.aclose()
+        assert [headers.get("authorization") for headers in server.headers] == [None, "Bearer k"]
+
+    def test_by_https_it_is_sent_at_once(self) -> None:
+        request = CompletionRequest(model="m", messages=())
+        for address, sent in (("https://far.example", "Bearer k"), ("http://far.example", None), ("far:1", None)):
+            assert of_settings(address).prepare(request).headers.get("authorization") == sent
 
     async def test_none_that_runs_elsewhere_is_asked_without_its_name(self) -> None:
         with WireServer([says("hi")], models=["gpt-oss:120b-cloud", "second"]) as server:
