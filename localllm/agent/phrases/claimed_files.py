@@ -80,6 +80,8 @@ _MADE_JA = late_pattern(
     + rf"(?: ?という\w{{1,8}}| ?の(?:両方|2つ))? ?[をにへも](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
     rf"(?:作成|作り|書|追加|生成|保存|用意|新規|出力|まとめ){_DONE_JA}"
 )
+_PUT_INTO = late_pattern(r" (?:to|into) (?:the |your )?[`*\"']{0,3}(?=[\w/-]{0,99}\.\w)", re.ASCII)
+_PUT_INTO_JA = late_pattern(r"\.\w{1,12}[`」*]{0,3} ?[にへ](?:も|は)? ?$", re.ASCII)
 _CHANGED_JA = late_pattern(
     _QUOTED + _LIST + rf" ?(?:[をも]|の{_PLAIN_JA}{{1,30}}を)(?:(?![てで]|確認|実行){_PLAIN_JA}){{0,8}}"
     rf"(?:更新|修正|変更|編集|書き換え|書き直|リネーム|改名|置換|置き換え){_DONE_JA}"
@@ -226,7 +228,12 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
             continue
         has_been = [(match, _how(match["how"])) for match in _BEEN.finditer(said)]
         is_mine = bool(_MINE.search(said))
-        made = [(match, "made") for one in (_MADE_ONE, _MADE_JA) for match in one.finditer(said) if is_mine]
+        made = [
+            (match, "made")
+            for one in (_MADE_ONE, _MADE_JA)
+            for match in one.finditer(said)
+            if is_mine and not _is_put_into_other(said, match)
+        ]
         changed = [
             (match, "changed")
             for one in (_CHANGED_ONE, _CHANGED_JA, _ADDED_JA)
@@ -317,6 +324,13 @@ def is_touched(paths: Collection[str], path: str) -> bool:
     """Return whether a file of that name is among those changed."""
     name = path.rpartition("/")[2]
     return any(one.rpartition("/")[2] == name for one in paths)
+
+
+def _is_put_into_other(said: str, match: re.Match[str]) -> bool:
+    """Return whether only the name of a file goes into another one: added x.txt to .gitignore."""
+    behind = said[match.end("more") : match.end()]
+    before = said[: match.start()]
+    return "." in behind or bool(_PUT_INTO.match(said, match.end()) or _PUT_INTO_JA.search(before))
 
 
 def _how(verb: str) -> str:
