@@ -1,6 +1,7 @@
 """Tell the model of a resumed session which of the files that it knows were changed or taken away meanwhile."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from localllm.base.errors import LocalLLMError
@@ -12,7 +13,7 @@ from localllm.snapshots.change_log import Transition
 from localllm.snapshots.file_state import look
 
 _MOST = 200
-"""Files that are looked at."""
+"""Files that are looked at, those that were read last first."""
 
 
 def changed_meanwhile(
@@ -28,10 +29,14 @@ def changed_meanwhile(
         return ""
     root = ProjectRoot(folder).for_any_name()
     said = "\n".join(_words(messages))
-    own = {one.path: one.after for one in made if one.path.rpartition("/")[2] in said}
+    own = {one.path: one.after for one in made}
+    named = islice((path for path in reversed(own) if path.rpartition("/")[2] in said), _MOST)
     changed: list[str] = []
     gone: list[str] = []
-    for path in list({**dict.fromkeys(_read(root, messages)), **own}.keys() - {memory})[:_MOST]:
+    newest_read = list(_read(root, messages))[::-1]
+    for path in islice(dict.fromkeys([*newest_read, *named]), _MOST):
+        if path == memory:
+            continue
         try:
             is_there = root.exists(path)
             is_other = look(root, path) != own[path] if path in own else not is_there or _time(root, path) > since

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from localllm.app.meanwhile_changes import changed_meanwhile
+from localllm.base.events import ToolCall
+from localllm.llm.messages import AssistantMessage, Message, ToolMessage
 from tests.support.wire_server import WireServer, calls, says
 from tests.unit.app.test_app import app_over, played, state
 from tests.unit.app.test_app_memory import STANDARD, sent
@@ -45,3 +48,14 @@ async def test_files_that_were_changed_or_taken_away_meanwhile_are_named_once(tm
     assert (told in second) is is_changed
     assert "Since you last saw them" not in third
     assert is_changed or "Since you last" not in second
+
+
+async def test_of_very_many_files_those_that_were_read_last_are_looked_at(tmp_path: Path) -> None:
+    messages: list[Message] = []
+    for number in range(2_000):
+        name = f"{number}.md"
+        call = ToolCall(name, "read_file", f'{{"file_path": "{name}"}}')
+        messages += [AssistantMessage("", (call,)), ToolMessage(name, "read_file", f"{name} (1 line)\nx")]
+    (tmp_path / "1999.md").write_text("x\n")
+    told = changed_meanwhile(tmp_path, [], messages, since=1.0, memory="LOCALLLM.md")
+    assert "changed: 1999.md; gone: " in told
