@@ -22,6 +22,7 @@ from localllm.base.jsontext import decode_msgpack
 from localllm.safety.path_names import shown
 from localllm.safety.paths import ProjectRoot
 from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.protected_paths import is_protected
 from localllm.sandbox.protect.repositories.git_files import led_to, line_of
 from localllm.sandbox.protect.repositories.git_index import names_refused_path
 from localllm.sandbox.protect.repositories.git_settings import harmless_settings, leads_inside
@@ -39,6 +40,8 @@ from localllm.snapshots.repository_objects import (
     ids_in_log,
     is_object,
     is_ref,
+    is_whole_object,
+    loose_name,
     packed_refs,
 )
 
@@ -175,7 +178,7 @@ def _is_index(data: Path, copy: Path) -> bool:
 _WRITTEN = re.compile(
     r"(?:.*/)?\.git/(?:worktrees/[^/]+/)*(?:modules/.+/)?(?:"  # what is below modules may have any name
     r"[A-Z_]+_(?:HEAD|MSG|MODE|EDITMSG)|HEAD|index|config|packed-refs|shallow|description|info/(?:exclude|sparse-checkout)"
-    r"|(?:refs|logs)/.*|objects/(?!info/(?:http-)?alternates).*|lfs/objects/.*|)"
+    r"|(?:refs|logs)/(?!(?:refs/)?replace/)(?!\.)(?!.*/\.).*|objects/(?!info/(?:http-)?alternates).*|lfs/objects/.*|)"
     r"|(?:.*/)?\.git/(?:modules/.+/)?worktrees/[^/]+/(?:commondir|gitdir)",
     re.DOTALL,
 )
@@ -186,8 +189,10 @@ command may have changed such a file just before it was stored."""
 
 def _may_be_written(path: str) -> bool:
     """Whether the file can be restored without anything outside the sandbox executing its content. A command can fake a
-    loss of any file, so hooks, attributes, references to other repositories and pending steps are never restored."""
-    return bool(_WRITTEN.fullmatch(path)) and ".." not in path.split("/")
+    loss of any file, so hooks, attributes, references to other repositories, replaced objects and pending steps are
+    never restored, nor the log of a branch with a name that a program trusts."""
+    is_trusted_log = is_protected(path.rpartition("/logs/")[2]) and "/logs/" in path
+    return bool(_WRITTEN.fullmatch(path)) and ".." not in path.split("/") and not is_trusted_log
 
 
 def _order(path: str) -> tuple[bool, bool, bool, str]:
@@ -240,6 +245,10 @@ def _put_back(root: ProjectRoot, path: str, known: Known, contents: Contents) ->
         if name == "index":
             raise ToolExecutionError("undo_not_kept", path=shown(path))
         return
+    if (loose := loose_name(path)) and not is_whole_object(
+        loose, copy.read_bytes()
+    ):  # stored while a command forged it
+        raise ToolExecutionError("undo_not_kept", path=shown(path))
     with _kept(root, path, copy) as source, root.open_parent(path, make=True) as folder:
         for left in os.listdir(folder):  # noqa: PTH208 - by its descriptor
             if is_temporary(left):

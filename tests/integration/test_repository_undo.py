@@ -486,3 +486,30 @@ async def test_the_question_says_when_a_repository_is_not_kept(
     person = Answering(approve=False)
     await make_tools(root.path, confirmer=person).execute_tool("run_command", command="rm -rf .git")
     assert ("git repository is not kept" in person.asked[0].summary) is is_told
+
+
+async def test_what_another_command_has_laid_for_a_moment_does_not_come_back(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    data = root.path / ".git"
+    last, before = git(root.path, "rev-parse", "HEAD", "HEAD~1").split()
+    laid = [data / "refs/replace" / last, data / "refs/x/.vscode/tasks.json", data / "logs/refs/x/mise.toml"]
+    for path in laid:
+        put(path, f"{before}\n" if path.name == last else "[hooks]\n")
+    await ran(commands, root, "rm -r .git/refs/replace .git/refs/x .git/logs/refs/x; git branch -D other")
+    undo(store, root)
+    assert [path for path in laid if path.exists()] == []
+    assert "other" in git(root.path, "branch")
+
+
+async def test_an_object_that_is_not_what_its_name_says_does_not_come_back(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    last, tree = git(root.path, "rev-parse", "HEAD", "HEAD^{tree}").split()
+    objects = root.path / ".git/objects"
+    forged, other = objects / last[:2] / last[2:], objects / tree[:2] / tree[2:]
+    forged.chmod(0o644)
+    forged.write_bytes(other.read_bytes())
+    await ran(commands, root, f"rm {forged}")
+    assert [undone.error.key for undone in store.undo(root) if undone.error] == ["undo_not_kept"]
+    assert not forged.exists()
