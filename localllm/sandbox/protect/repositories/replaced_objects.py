@@ -98,7 +98,7 @@ class ReplacedObjects:
     def _read(self, path: str) -> bytes | None:
         """Return the content of a list, None if there is no room for more. Raises OSError."""
         with suppress(OSError), opened(os.open(self._root / path, READ | NO_LINK)) as file:
-            if os.fstat(file.fileno()).st_size <= self._room:
+            if os.fstat(file.fileno()).st_size <= min(self._room, _LARGEST):
                 content = file.read(self._room)
                 self._room -= len(content)
                 return content
@@ -115,7 +115,7 @@ class ReplacedObjects:
             path = f"{folder}/{_NAME}"
             with suppress(OSError):
                 about = os.lstat(path)
-                if identity_of(about) not in self._known and about.st_size <= _LARGEST:
+                if identity_of(about) not in self._known:
                     yield path[start:], about
 
 

@@ -130,10 +130,13 @@ def test_a_list_that_is_many_files_is_read_once(
     assert not files.is_overlooked
 
 
-def test_lists_that_are_not_read_are_said(root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("limit", ["_MOST_BYTES", "_LARGEST"])
+def test_lists_that_are_not_read_are_said(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
     git(root, "pack-refs", "--all")
     files.begin()
-    monkeypatch.setattr(replaced_objects, "_MOST_BYTES", 10)
+    monkeypatch.setattr(replaced_objects, limit, 10)
     git(root, "branch", "later")
     git(root, "pack-refs", "--all")
     assert files.end() == ()
