@@ -35,7 +35,8 @@ def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
     top, home = os.path.realpath(root), _home()
     try:
         with os.scandir(home) as entries:
-            names = sorted(entry.name for entry in islice(entries, _MOST_ENTRIES) if entry.name.startswith("."))
+            hidden = (entry.name for entry in entries if entry.name.startswith("."))
+            names = sorted(islice(hidden, _MOST_ENTRIES))
     except OSError:
         names = []
     places = [home / name for name in (*names, *_NOT_HIDDEN)]

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -64,19 +64,21 @@ def _is_personal(name: str, personal: set[str]) -> bool:
 
 def _links(home: Path) -> Iterator[str]:
     personal = _personal(home)
-    for entry in _entries(home):
-        if _is_personal(entry.name, personal) and entry.is_symlink():
-            yield entry.path
-    for entry in _entries(home / ".config"):
-        if entry.is_symlink():
-            yield entry.path
-        elif entry.is_dir(follow_symlinks=False):
-            yield from (inner.path for inner in _entries(Path(entry.path)) if inner.is_symlink())
+    yield from _entries(home, lambda entry: _is_personal(entry.name, personal) and entry.is_symlink())
+    settings = str(home / ".config")
+    yield from _entries(settings, _is_link)
+    for folder in _entries(settings, lambda entry: entry.is_dir(follow_symlinks=False)):
+        yield from _entries(folder, _is_link)
 
 
-def _entries(folder: Path) -> list["os.DirEntry[str]"]:
+def _is_link(entry: "os.DirEntry[str]") -> bool:
+    return entry.is_symlink()
+
+
+def _entries(folder: str | Path, is_wanted: Callable[["os.DirEntry[str]"], bool]) -> list[str]:
+    """Return the paths of the wanted entries, of which there are few among however many others."""
     with suppress(OSError), os.scandir(folder) as entries:
-        return list(islice(entries, _MOST_ENTRIES))
+        return [entry.path for entry in islice(filter(is_wanted, entries), _MOST_ENTRIES)]
     return []
 
 

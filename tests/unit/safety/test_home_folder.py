@@ -69,3 +69,13 @@ def test_the_start_says_so(home: Path) -> None:
 def test_what_systems_run_there_is_not_written(home: Path, name: str) -> None:
     assert ProjectRoot(home).is_protected(name)
     assert not ProjectRoot(home / "notes").is_protected(name.lstrip("."))
+
+
+def test_hidden_files_are_found_among_any_number_of_others(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localllm.safety.home_folder._MOST_ENTRIES", 10)
+    for number in range(100):
+        (home / f"IMG_{number}.jpg").touch()
+    for name in (".aws/x", ".gnupg/x", ".kube/x"):
+        (home / name).parent.mkdir()
+        (home / name).touch()
+    assert {decision(home, name) for name in (".aws/x", ".gnupg/x", ".kube/x", ".ssh/id", ".netrc")} == {"ask"}

@@ -38,6 +38,17 @@ def test_folders_in_the_language_of_the_user_are_as_well(home: Path) -> None:
     assert linked(home, "文書") in survey({"HOME": str(home)}).hidden
 
 
+def test_links_are_found_among_any_number_of_other_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(home_elsewhere, "_MOST_ENTRIES", 10)
+    for number in range(100):
+        (home / f"IMG_{number}.jpg").touch()
+        (home / f".config/{number}.rc").touch()
+        (home / f".config/gh/{number}").touch()
+    names = (".aws", ".gnupg", ".ssh", "Documents", ".config/gcloud", ".config/gh/hosts")
+    targets = {linked(home, name) for name in names}
+    assert targets <= set(survey({"HOME": str(home)}).hidden)
+
+
 @pytest.mark.parametrize("name", ["data", "models", ".cache", ".virtualenvs", ".pyenv", ".cargo", ".nvm"])
 def test_data_and_programs_stay_to_be_seen(home: Path, name: str) -> None:
     assert linked(home, name) not in survey({"HOME": str(home)}).hidden
