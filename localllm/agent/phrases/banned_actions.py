@@ -115,7 +115,8 @@ _FOR_REAL = late_pattern(
     rf"|\bwithout (?:it|that|{_DRY})\b"
     r"|\bthen,? (?!(?:please )?(?:tell|show|explain|report|summari[sz]e|list|describe|say|give|read|let)\b)"
     r"|\bafter(?:wards|(?: that)?,)?,? (?:please )?(?:run|execute|start|do|deploy)\b"
-    r"|まず|その後|それから|本番|次に|続けて|問題なければ",
+    rf"|まず[^。\n]{{0,40}}(?:{_DRY}|ドライ)|問題なければ"
+    r"|(?:その後|それから|次に|続けて|本番)[^。\n]{0,12}(?:実行|デプロイ|動か|走ら)[^。、\n]{0,3}て",
     re.IGNORECASE,
 )
 """Matches words beside an order of a dry run by which another run may follow."""

@@ -177,6 +177,8 @@ def git(folder: Path, *arguments: str) -> str:
         ("Run deploy.sh in dry-run only, nothing must be deployed", [], ["deploy.sh"]),
         ("Run deploy.sh with --dry-run", [], ["deploy.sh"]),
         ("deploy.sh をドライランだけで実行して", [], ["deploy.sh"]),
+        ("まず中身を読んで。deploy.sh はドライランだけで実行して。その後、結果を教えて", [], ["deploy.sh"]),
+        ("本番には反映せず、deploy.sh を dry-run のみで動かして", [], ["deploy.sh"]),
         ("deploy.sh は dry-run のみで動かして", [], ["deploy.sh"]),
     ],
 )
@@ -212,6 +214,8 @@ def test_files_that_are_not_to_be_run(request_: str, files: list[str], dry: list
         "app.py の main は実行しないで、import だけして",
         "まず deploy.sh を dry-run で試して、問題なければ本番で実行して",
         "deploy.sh に dry-run オプションを追加して",
+        "deploy.sh を dry-run で動かして、その後本番で実行して",
+        "まず deploy.sh を dry-run で動かして。結果を見ます",
         "app.py が server.py を起動しないように直して",
         "README.md に「deploy.sh は実行しないこと」と書いて",
         "Docker で app.py を実行せずに終わるので直して",
