@@ -19,20 +19,16 @@ import msgspec
 from localllm.base.folded_names import folded
 from localllm.base.regular_files import content_time, hides_changes, open_regular
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
+from localllm.sandbox.protect.name_patterns import NamePatterns, is_like
 from localllm.sandbox.protect.protected_names import BELIEVED
 from localllm.sandbox.protect.version_files import is_version_file
 
 PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)
 """As `Believer.names`. A `.git` that is a file or symlink, and so leads to a repository, is protected as well."""
 
-_PATTERNS = tuple(
-    (first.casefold(), last.casefold())
-    for first, star, last in (name.partition("*") for name in PROTECTED_NAMES if "/" not in name)
-    if star
-)
-"""Beginnings and endings of file names that are protected in every folder."""
 
-_ENDINGS = tuple({last for _, last in _PATTERNS})
+_PATTERNS = NamePatterns(name for name in PROTECTED_NAMES if "/" not in name)
+"""Of file names that are protected in every folder: they are looked for at each file of a project."""
 
 _SETTINGS_OF_MODULES = (
     "/config",
@@ -110,12 +106,6 @@ def _is_among(name: str, names: tuple[str, ...]) -> bool:
     return name in names or any("*" in one and is_like(name, one) for one in names)
 
 
-def is_like(name: str, pattern: str) -> bool:
-    """Return whether a name matches a pattern with one `*`, both in lower case."""
-    first, _, last = pattern.partition("*")
-    return name.startswith(first) and name[len(first) :].endswith(last)
-
-
 def is_in_hidden(folder: str, name: str) -> bool:
     """Return whether a file of this name, in lower case, is protected in the folder because that is hidden. `folder`:
     a name, or the path of one."""
@@ -124,9 +114,7 @@ def is_in_hidden(folder: str, name: str) -> bool:
 
 def is_like_protected(name: str) -> bool:
     """Return whether a file's name, in lower case, is protected in every folder by a pattern."""
-    return name.endswith(_ENDINGS) and any(
-        name.endswith(last) and name[: -len(last)].startswith(first) for first, last in _PATTERNS
-    )
+    return _PATTERNS.has_one_for(name)
 
 
 def names_beneath(path: str) -> tuple[str, ...]:

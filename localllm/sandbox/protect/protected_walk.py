@@ -13,6 +13,7 @@ from pathlib import Path
 from localllm.base.file_watch import NAMES, Touched, Watcher
 from localllm.base.folded_names import folded
 from localllm.sandbox.protect.folder_listings import MOST_BYTES, FolderListings
+from localllm.sandbox.protect.name_patterns import is_like
 from localllm.sandbox.protect.protected_paths import (
     ATTRIBUTES,
     IN_BARE,
@@ -25,7 +26,6 @@ from localllm.sandbox.protect.protected_paths import (
     entries_at,
     inode,
     is_in_hidden,
-    is_like,
     is_like_protected,
     joined,
     list_folder,
