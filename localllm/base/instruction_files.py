@@ -25,6 +25,8 @@ INSTRUCTIONS = (
     "GROK.md",
     "IFLOW.md",
     "JULES.md",
+    "KODE.md",
+    "LLXPRT.md",
     "OpenCode.md",
     "QWEN.md",
     "replit.md",
@@ -53,6 +55,7 @@ INSTRUCTIONS = (
     ".bob/rules",
     ".devin",
     ".qoder/rules",
+    ".serena/memories",
     ".zencoder/rules",
 )
 """Paths below the project or any folder in it; a folder includes everything beneath it."""
