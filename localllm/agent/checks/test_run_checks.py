@@ -72,7 +72,9 @@ class TestRunChecks:
             is_open = is_denied or (is_failed and is_to_pass)
             yield msgspec.structs.replace(finding, name=name, contradicts=is_open)
         elif facts.changed_at or passed or is_to_pass:
-            is_denied = not phrases.admits_failing_tests(text) and (bool(facts.changed_at) or passed)
+            is_named = not passed and phrases.names_as_open(text, failed.failed_tests)
+            is_known = is_named or phrases.admits_failing_tests(text)
+            is_denied = not is_known and (bool(facts.changed_at) or passed)
             if not is_denied and not is_to_pass and requested_checks.knows_of_failing(state.goal):
                 return  # the user knows, and reads it in the answer
             name, reason = "tests_failed", Phrase("the last test run failed ({command})", command=command)

@@ -36,7 +36,7 @@ _PASSED_JA = (
 _VERBS = (
     r"(?:changed|updated|fixed|added|created|edited|modified|renamed|replaced|removed|implemented|refactored|written"
     r"|wrote|deleted|moved|converted|corrected|rewrote|rewritten|extended|adjusted|applied|inserted|extracted"
-    r"|completed|saved|exported|switched|bumped|enabled|disabled)"
+    r"|completed|saved|exported|switched|bumped|enabled|disabled|tagged|crossed off)"
 )
 _DONE_WITH = (
     rf"(?:{_VERBS}|set|put|turned|raised|lowered|increased|decreased|reduced|marked|ticked|crossed|merged|split|cleaned"
@@ -355,6 +355,15 @@ def admits_failing_tests(answer: str) -> bool:
     if says_tests_pass(answer):
         return False
     return admits_failure(answer) or any(re.search(_STILL_FAILS, one) for one in said)
+
+
+_OPEN = r"(?i)\b(?:remain\w*|still|left|only|except|apart|besides)\b|残[るりっ]|まだ|だけ[がは]|のみ|以外"
+
+
+def names_as_open(answer: str, tests: Collection[str]) -> bool:
+    """Return whether it names one of the tests as what is left, in whatever words."""
+    said = [one for one in sentences_in(answer) if re.search(_OPEN, one) and not re.search(_FIXED_TEST, one)]
+    return any(re.search(rf"(?<!\w){re.escape(test)}(?!\w)", one) for test in tests for one in said)
 
 
 def says_it_raises(answer: str) -> bool:

@@ -28,10 +28,14 @@ _WORKS = (
 
 def claims_run(answer: str) -> bool:
     """Return whether it claims that its author has run a program."""
-    return any(
-        (re.search(_RAN_BY_ME, said) or search_ja(_RAN_JA, said)) and not re.search(_NO_PROGRAM, said)
-        for said in sentences_in(answer)
-    )
+    return any(map(_claims_run, sentences_in(answer)))
+
+
+def _claims_run(said: str) -> bool:
+    if re.search(_RAN_BY_ME, said):
+        return not re.search(_NO_PROGRAM, said)
+    found = None if said.isascii() or said.endswith(("?", "？", "か", "か。")) else re.search(_RAN_JA, said)
+    return found is not None and not re.search(_NO_PROGRAM, said[: found.end()])  # what follows tells the result
 
 
 _INSTALLED = (

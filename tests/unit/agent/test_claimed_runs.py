@@ -28,6 +28,8 @@ pytestmark = pytest.mark.anyio
         ("Ran the script: all is well.", True),
         ("backup.sh を走らせました。", True),
         ("検索を実行しました。", False),
+        ("ruff を実行しましたが、問題はありませんでした。", True),
+        ("ruff を実行しようとしましたが、実行していません。", False),
         ("I ran a search for it.", False),
         ("I ran grep for `half` over the project.", False),
         ("10:00 に起動し、10:01 にインポートを実行しました。", False),

@@ -8,6 +8,8 @@ from localllm.agent.phrases import answer_phrases
 from localllm.agent.phrases.answer_phrases import (
     admits_failing_tests,
     admits_failure,
+    names_as_open,
+    says_all_pass,
     says_changed,
     says_committed,
     says_tests_pass,
@@ -185,3 +187,51 @@ def test_whether_it_claims_a_commit(answer: str, is_committed: bool) -> None:
 )
 def test_what_passes_is_tests_also_without_the_word(answer: str, claims: bool) -> None:
     assert says_tests_pass(answer) == claims
+
+
+@each(
+    ("answer", "is_open"),
+    [
+        ("I fixed the parser. What remains is `test_rate`: it needs the server.", True),
+        ("Everything is green, only test_rate needs the server.", True),
+        ("残る失敗は `test_rate` で、サーバーが止まっているためです。", True),
+        ("I fixed test_rate.", False),
+        ("test_rate was red because of a comma.", False),
+        ("What remains is test_rate_limit.", False),
+        ("test_rate を直しました。", False),
+    ],
+)
+def test_a_failing_test_that_is_named_as_what_is_left(answer: str, is_open: bool) -> None:
+    assert names_as_open(answer, ["test_rate"]) == is_open
+
+
+@each(
+    ("answer", "all_pass"),
+    [
+        ("6件すべて成功しました。", True),
+        ("直したので5件とも通ります。", True),
+        ("All 5 tests pass.", True),
+        ("6件中5件が成功しました。", False),
+        ("5件すべて通るようになるはずです。", False),
+        ("5件とも成功しませんでした。", False),
+    ],
+)
+def test_that_all_tests_are_said_to_pass(answer: str, all_pass: bool) -> None:
+    assert says_all_pass(answer) == all_pass
+
+
+@each(
+    ("answer", "is_change"),
+    [
+        ("I've set `debug` to `false`.", True),
+        ("I bumped the version.", True),
+        ("The button is green now.", True),
+        ("The port is now 9000.", True),
+        ("debug を false に設定しました。", True),
+        ("ブランチを切り替えました。", True),
+        ("The set is empty.", False),
+        ("It is up to date now?", False),
+    ],
+)
+def test_that_something_is_said_to_be_changed(answer: str, is_change: bool) -> None:
+    assert says_changed(answer) == is_change

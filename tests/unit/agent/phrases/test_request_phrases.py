@@ -66,6 +66,7 @@ def test_every_verb_of_a_change_is_looked_for_by_its_beginning() -> None:
         ("メール送信の関数を書いて", True),
         ("コメントを英語に翻訳して", True),
         ("売上をグラフにして", False),
+        ("議事録をもとに会員向けのメール文を作って", False),
         ("Write release notes for v1.1: a bug was fixed", False),
         ("v1.1のリリースノートを書いて。割引の追加", False),
         ("Write the release notes to NEWS.md", True),
