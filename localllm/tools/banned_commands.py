@@ -1,4 +1,4 @@
-"""Recognise commands that do what a request forbids: commit, or run a file."""
+"""Recognise commands that do what a request forbids: commit, run a file, or change one."""
 
 import posixpath
 import re
@@ -101,6 +101,48 @@ def _files_run(words: Sequence[Word]) -> Iterator[str]:
 
 def _operands(texts: Iterable[str]) -> Iterator[str]:
     return (text.partition("::")[0] for text in texts if text[:1] != "-")
+
+
+_OF_ALL = frozenset("rm rmdir unlink shred mv truncate tee ln chmod".split())
+"""Programs that change each file among their operands."""
+_OF_LAST = frozenset({"cp", "install", "rsync"})
+_IN_PLACE = frozenset({"sed", "perl", "ruby"})
+_BY_GIT = frozenset(
+    "apply am checkout cherry-pick clean merge mv pull rebase reset restore revert rm stash switch".split()
+)
+_NEW_BRANCH = frozenset({"-b", "-B", "--orphan", "list", "show"})
+_WHOLE = "."
+
+
+def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
+    """Return the canonical paths of the files of the project that it names to be changed: by a redirection, `rm`, `mv`,
+    `sed -i` and the like; "." for what git brings back, whose files are not known. What a program that it runs
+    changes is not known here."""
+    named = [word for word in line.script.writes if not word.computed]
+    found: list[str] = []
+    for words in line.commands:
+        texts = [word.text for word in words[1:]]
+        program = program_of(words[0]) if words else ""
+        operands = [word for word in words[1:] if not word.computed and word.text[:1] != "-"]
+        if program in _OF_ALL:
+            named += operands
+        elif program in _OF_LAST:
+            named += operands[-1:]
+        elif program in _IN_PLACE and any(_is_in_place(text) for text in texts):
+            named += [word for word in operands if root.exists(posixpath.join(folder, word.text))]
+        elif program == "patch" or (
+            program == "git" and _verb([word.text for word in words]) in _BY_GIT and not _NEW_BRANCH.intersection(texts)
+        ):
+            found.append(_WHOLE)
+    for place in [folder, *(posixpath.join(folder, one) for one in line.folders)]:
+        for word in named:
+            with suppress(LocalLLMError):  # e.g. outside, or /dev/null
+                found.append(root.relative(posixpath.join(place, word.text)))
+    return found
+
+
+def _is_in_place(option: str) -> bool:
+    return option.startswith("--in-place") or (option[:1] == "-" and option[1:2] != "-" and "i" in option)
 
 
 def may_be_dry(line: Line, files: Iterable[str]) -> bool:

@@ -61,6 +61,32 @@ async def test_an_edit_against_the_request_is_refused_where_nobody_is_there(tmp_
     assert (result.status, told, (tmp_path / "a.py").read_text()) == ("done", [], "x = 1\n")
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm a.py",
+        "echo x >> a.py",
+        "sed -i s/1/2/ a.py",
+        "cat a.py | tee b.py",
+        "mv a.py b.py && ls",
+        "cd . && truncate -s 0 a.py",
+        "git checkout -- a.py",
+        "printf x > new.txt",
+        "cp /etc/hosts a.py",
+    ],
+)
+async def test_so_is_a_command_that_names_a_file_to_change(tmp_path: Path, command: str) -> None:
+    result, told = await ended(tmp_path, REVIEWS[0], call("run_command", command=command), ANSWER)
+    assert (result.status, told, (tmp_path / "a.py").read_text()) == ("done", [], "x = 1\n")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["a.py"]
+
+
+async def test_a_file_to_be_left_alone_is_no_commands_either(tmp_path: Path) -> None:
+    order = "Set x to 2 in b.py. Do not touch a.py."
+    await ended(tmp_path, order, call("run_command", command="rm a.py"), "b.py is missing: not done.")
+    assert (tmp_path / "a.py").exists()
+
+
 @pytest.mark.parametrize("mode", ["auto-edit", "auto"])
 async def test_a_person_is_asked_about_it(tmp_path: Path, mode: str) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")

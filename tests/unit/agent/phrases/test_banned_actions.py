@@ -9,7 +9,7 @@ from localllm.agent.phrases.request_phrases import asks_for_commit, banned_runs,
 from localllm.config.schema import SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import line_of
-from localllm.tools.banned_commands import commits, files_run, may_be_dry
+from localllm.tools.banned_commands import commits, files_changed, files_run, may_be_dry
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import Answering, call, make_agent, make_tools, scripted
 from tests.support.each import each
@@ -293,3 +293,26 @@ async def test_only_a_dry_run_of_it_is_made(tmp_path: Path) -> None:
 )
 def test_commands_that_may_be_dry_runs(command: str, is_dry: bool) -> None:
     assert may_be_dry(line_of(command), ["scripts/deploy.sh"]) == is_dry
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("cat a.py 2>/dev/null", []),
+        ("python3 a.py > $TMPDIR/out; sed -n 1p a.py", []),
+        ("cp a.py /tmp/a.py && sed s/1/2/ a.py", []),
+        ("git checkout -b new; git stash list; git log -p a.py", []),
+        ("rm -rf /tmp/none; ls", []),
+        ("pytest -q a.py", []),
+        ("sed -i.bak s/1/2/ a.py", ["a.py"]),
+        ("perl -pi -e s/1/2/ a.py", ["a.py"]),
+        ("cp x.py sub/y.py", ["sub/y.py"]),
+        ("cd sub && rm -f z", ["z", "sub/z"]),
+        ("bash -c 'echo 1 > a.py'", ["a.py"]),
+        ("git -C . restore a.py", ["."]),
+    ],
+)
+def test_which_files_a_command_names_to_change(tmp_path: Path, command: str, files: list[str]) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.py").touch()
+    assert list(dict.fromkeys(files_changed(line_of(command), ".", ProjectRoot(tmp_path)))) == files
