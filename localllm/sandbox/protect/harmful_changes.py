@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
@@ -23,7 +23,13 @@ from localllm.sandbox.protect.protected_paths import (
 from localllm.sandbox.protect.repositories.git_attributes import OwnFilters
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, has_head
 from localllm.sandbox.protect.repositories.git_settings import is_harmless_change, leads_inside
-from localllm.sandbox.protect.repositories.nested_repositories import diverts_pushes, settings_in
+from localllm.sandbox.protect.repositories.index_entries import settings_of
+from localllm.sandbox.protect.repositories.nested_repositories import (
+    diverts_pushes,
+    remotes_elsewhere,
+    settings_in,
+    work_tree_in,
+)
 from localllm.sandbox.protect.repositories.replaced_objects import is_list_of_refs
 from localllm.sandbox.protect.repositories.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.repositories.stored_objects import is_index_of_pack
@@ -105,13 +111,37 @@ class HarmfulChanges:
             old = (before and before.content) or b""
             if not is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value)):
                 return False
-            return bool(before) or file.parent.name != ".git" or not diverts_pushes(file.parents[1], after.content)
+            return bool(before) or file.parent.name != ".git" or not self._diverts(file.parents[1], after.content)
         if file.name == ".git":
             data = linked_data(self._root, file)
-            return data is not None and not diverts_pushes(file.parent, settings_in(data))
+            return data is not None and not self._diverts(file.parent, settings_in(data))
         if file.parent.parent.name == "worktrees" and file.name in ("gitdir", "commondir"):
             return linked_data(self._root, linked_git(file.parent)) == file.parent
         return False
+
+    def _diverts(self, top: Path, settings: bytes) -> bool:
+        """Return whether a `git push` at `top` would go elsewhere with these settings: to an address that the
+        repository which was there did not have, or with files of a repository around."""
+        before = list(self._settings_before(top))
+        known = {address for content in before for address in remotes_elsewhere(content)}
+        return bool(before and remotes_elsewhere(settings) - known) or diverts_pushes(top, settings)
+
+    def _settings_before(self, top: Path) -> Iterator[bytes]:
+        """Yield the settings of the repository that had its work tree there: its own, those that its `.git` file led
+        to, and those of a submodule that name the folder."""
+        git = top / ".git"
+        places = [git / "config"]
+        file = self._before(git)
+        if file and file.content and stat.S_ISREG(file.mode) and (said := gitfile_target(file.content)):
+            places.append(settings_of(Path(os.path.normpath(top / said)) / "index"))
+        in_modules = (self._root / path for path in self.known.before if "/modules/" in path and is_git_settings(path))
+        for place in dict.fromkeys([*places, *in_modules]):
+            entry = self._before(place)
+            if entry and entry.content and (place in places or work_tree_in(entry.content, place.parent) == top):
+                yield entry.content
+
+    def _before(self, place: Path) -> Entry | None:
+        return self.was(str(place.relative_to(self._root))) if place.is_relative_to(self._root) else None
 
     def _may_lead(self, data: Path, key: str, value: str) -> bool:
         """Return whether a new repository with this data may have the setting: it names a folder of the project, or

@@ -25,7 +25,7 @@ _SPLIT = b"link"  # an index whose entries are for the most part in another file
 def diverts_pushes(top: Path, settings: bytes) -> bool:
     """Return whether a repository with these settings and its work tree at `top` may send files of a repository around
     to another machine."""
-    return _has_remote_elsewhere(settings) and any(_is_tracked(top, above) for above in top.parents)
+    return bool(remotes_elsewhere(settings)) and any(_is_tracked(top, above) for above in top.parents)
 
 
 def settings_in(data: Path) -> bytes:
@@ -37,9 +37,16 @@ def settings_in(data: Path) -> bytes:
         return b""
 
 
-def _has_remote_elsewhere(settings: bytes) -> bool:
+def remotes_elsewhere(settings: bytes) -> set[str]:
+    """Return the addresses of remotes on other machines."""
     remotes = (one.value for one in parse(settings) if (one.section, one.name) == ("remote", "url"))
-    return any(not local_address(address) for address in remotes)
+    return {address for address in remotes if not local_address(address)}
+
+
+def work_tree_in(settings: bytes, data: Path) -> Path | None:
+    """Return the work tree that the settings of the repository with this data name; None if they name none."""
+    named = [one.value for one in parse(settings) if (one.section, one.name) == ("core", "worktree")]
+    return Path(os.path.normpath(data / named[-1])) if named else None
 
 
 def _is_tracked(top: Path, above: Path) -> bool:

@@ -1,6 +1,7 @@
 """What a command hides where nobody looks for what programs trust is taken away, and so is what leads there."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -372,3 +373,69 @@ def test_where_the_files_of_a_folder_were_made_another_repository_before_it_stay
     subprocess.run(["git", "-C", root, "rm", "-qr", "--cached", "src"], check=True)
     init(root / "src", FAR)
     assert files.end() == ()
+
+
+def with_submodule(root: Path, tmp_path: Path) -> list[str | Path]:
+    """Give the project a submodule `mod`, and return how git is called in it."""
+    git = ["git", "-C", root, "-c", "user.name=n", "-c", "user.email=e", "-c", "protocol.file.allow=always"]
+    source = tmp_path / "source"
+    subprocess.run(["git", "init", "-q", source], check=True)
+    put(source / "b.py")
+    commit(source)
+    subprocess.run([*git, "submodule", "--quiet", "add", str(source), "mod"], check=True)
+    subprocess.run([*git, "-C", "mod", "remote", "set-url", "origin", "https://mine.example/x"], check=True)
+    commit(root)
+    return git
+
+
+@each("how", ["led elsewhere", "made anew", "after it was removed", "a work tree"])
+def test_a_submodule_or_work_tree_of_the_user_is_not_led_to_other_remotes(tmp_path: Path, how: str) -> None:
+    root = tmp_path.resolve() / how.replace(" ", "-")
+    subprocess.run(["git", "init", "-q", root], check=True)
+    put(root / "a.py")
+    commit(root)
+    git = with_submodule(root, tmp_path / f"{how}-source")
+    subprocess.run([*git, "worktree", "add", "-q", "--detach", "tree"], check=True)
+    files = ProtectedFiles(root, None)
+    modules = root / ".git/modules"
+    if how == "after it was removed":
+        files.begin()
+        subprocess.run([*git, "submodule", "--quiet", "deinit", "-f", "mod"], check=True)
+        files.end()
+    files.begin()
+    if how == "made anew":
+        (root / "mod/.git").unlink()
+        init(root / "mod", FAR)
+        gone = "mod/.git/config"
+    elif how == "a work tree":
+        shutil.copytree(root / ".git", root / "copy/.git")
+        subprocess.run(["git", "-C", root / "copy", "remote", "add", "origin", FAR], check=True)
+        (root / "tree/.git").write_text("gitdir: ../copy/.git/worktrees/tree\n")
+        (root / "copy/.git/worktrees/tree/gitdir").write_text(f"{root}/tree/.git\n")
+        gone = "tree/.git"
+    else:
+        shutil.copytree(modules / "mod", modules / "evil")
+        settings = (modules / "evil/config").read_text().replace("https://mine.example/x", FAR)
+        if "worktree" not in settings:
+            settings += "[core]\n\tworktree = ../../../mod\n"
+        (modules / "evil/config").write_text(settings)
+        (root / "mod").mkdir(exist_ok=True)
+        (root / "mod/.git").write_text("gitdir: ../.git/modules/evil\n")
+        gone = "mod/.git"
+    assert gone in files.end()
+    found = subprocess.run(
+        ["git", "-C", root / gone.partition("/")[0], "remote", "-v"], capture_output=True, text=True, check=False
+    )
+    assert "evil" not in found.stdout
+
+
+def test_submodules_and_work_trees_may_be_made_anew(root: Path, files: ProtectedFiles, tmp_path: Path) -> None:
+    git = with_submodule(root, tmp_path)
+    files.begin()
+    shutil.rmtree(root / "mod")
+    subprocess.run([*git, "submodule", "--quiet", "update", "--init"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", "--detach", "tree"], check=True)
+    subprocess.run([*git, "worktree", "move", "tree", "other"], check=True)
+    assert files.end() == ("other/.gitmodules",)
+    subprocess.run([*git, "-C", "mod", "status"], check=True)
+    subprocess.run([*git, "-C", "other", "status"], check=True)
