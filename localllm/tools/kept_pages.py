@@ -11,7 +11,8 @@ from localllm.base.regular_files import read_beginning
 from localllm.safety.rules import COMMAND_TOOL
 
 _OWN_FOLDERS = (".localllm", "tool-output")
-_SHOWING_COMMANDS = (COMMAND_TOOL, "command_output")
+_SHOWING_COMMANDS = (COMMAND_TOOL, "command_output", "git_commit", "git_diff", "git_status", "git_log")
+"""Tools by which programs of the project print: hooks and drivers as well."""
 
 _WINDOW = 32
 """Characters compared, without blanks: a passage of twice the length is always detected."""

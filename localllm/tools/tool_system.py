@@ -323,9 +323,13 @@ class ToolSystem:
             result = await self._through(call, emit, record, was_cut=was_cut)
         except LocalLLMError as error:
             result = failed(call, error)
+            if record.has_begun and await asyncio.to_thread(self._pages.are_in, result.for_model):
+                self.taint()
         except asyncio.CancelledError as interrupt:
             told = SafetyViolationError("interrupted_by_user" if record.has_begun else "interrupted_before")
             result = self._with_changes(interrupted(call, told, interrupt), record, emit)
+            if record.has_begun and self._pages.are_shown(call.name, record.arguments, result.for_model):
+                self.taint()
             self._finish(result, record, emit)
             raise asyncio.CancelledError(result) from None
         except Exception as error:  # noqa: BLE001 - the tool boundary: a tool's fault must not end the conversation

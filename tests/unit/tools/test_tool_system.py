@@ -426,6 +426,24 @@ class TestPolicy:
         assert asked == [("docs/", True), ("top.md", True), ("touch a", True), ("", False)]
         assert remembered.rules() == []  # “ls” would allow none of them
 
+    @pytest.mark.parametrize("fails", [False, True])
+    async def test_a_kept_page_that_a_hook_or_an_error_shows_is_text_of_strangers(
+        self, project: Path, fails: bool
+    ) -> None:
+        page = "\n".join(f"The page has a line on topic number {number}, as all pages do." for number in range(9))
+        keep_output(project / ".localllm/tool-output", "fetch_page", page)
+
+        @tool(risk=Risk.SAFE)
+        async def git_commit(context: ToolContext) -> ToolOutput:
+            """Show what a hook prints."""
+            if fails:
+                raise ToolExecutionError("tool_crashed", name="hook", reason=page[:300])
+            return ToolOutput(payload={}, for_model=page[:300], summary="")
+
+        tools = make_tools(project, tools=[git_commit])
+        await tools.execute_tool("git_commit")
+        assert tools.tainted
+
     async def test_after_text_of_strangers_what_sends_is_asked_about(self, project: Path) -> None:
         @tool(risk=Risk.SAFE, sends=("query",))
         async def ask_web(context: ToolContext, query: str) -> ToolOutput:
