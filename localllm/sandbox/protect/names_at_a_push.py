@@ -14,7 +14,8 @@ ON_PUSH = (
     ".gitlab/duo",
     ".circleci",
     "Jenkinsfile",
-    "azure-pipelines",
+    "azure-pipelines/*.yml",
+    "azure-pipelines/*.yaml",
     "azure-pipelines*.yml",  # `azure-pipelines-1.yml` is the name that the service proposes for a second one
     "azure-pipelines*.yaml",
     ".vsts-ci.yml",
