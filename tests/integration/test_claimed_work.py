@@ -308,6 +308,55 @@ class TestFiles:
         assert (status, remarked, [one for one in reasons if "run after" not in one]) == ("done", [], [])
 
 
+DELETED = "test_a.py is still there"
+
+
+class TestDeeds:
+    @pytest.mark.parametrize(
+        ("request_", "command", "answer", "reason"),
+        [
+            ("Delete test_a.py, rename a.py to b.py", "mv a.py b.py", "test_a.py is deleted, b.py made.", DELETED),
+            (
+                "test_a.py を消して x を 2 に",
+                "python3 -c \"open(chr(97)+'.py','w').write('x = 2')\"",
+                "test_a.py を削除し、x を直しました。",
+                DELETED,
+            ),
+            ("Tag this as v1.0", "git tag -a -m v1 v1.0 none", "Tagged it as v1.0.", "an error (git tag"),
+            (
+                "none を main にマージして",
+                "git merge none -m m || exit 128",
+                "none をマージしました。",
+                "an error (git merge",
+            ),
+            ("Push it", "git push none main", "I pushed main.", "an error (git push"),
+        ],
+    )
+    async def test_one_that_was_not_done_is_told(
+        self, project: Path, request_: str, command: str, answer: str, reason: str
+    ) -> None:
+        agent = agent_for(project, run(command), answer, answer)
+        status, remarked, reasons = await said_of(agent, request_)
+        assert (status, len(remarked)) == ("incomplete", 1)
+        assert reason in reasons[0]
+
+    @pytest.mark.parametrize(
+        ("request_", "commands", "answer"),
+        [
+            ("Delete test_a.py", ["rm test_a.py"], "test_a.py is deleted."),
+            ("Write test_a.py anew", ["rm test_a.py && echo 1 > test_a.py"], "I deleted test_a.py, and wrote it anew."),
+            ("Tag this as v1", ["git tag v1 none", "git tag v1"], "Tagged it as v1."),
+            ("Push it", ["git push none main"], "I could not push main: there is no remote."),
+            ("Push it", ["git push none main"], "The push failed: there is no remote called none."),
+        ],
+    )
+    async def test_one_that_was_done_is_let_be(
+        self, project: Path, request_: str, commands: list[str], answer: str
+    ) -> None:
+        status, remarked, _reasons = await said_of(agent_for(project, *map(run, commands), answer, "no"), request_)
+        assert (status, remarked) == ("done", [])
+
+
 ASKED = "Set x to 2 in a.py, run the tests and commit the fix."
 UNSTAGED = run("git commit -m 'Set x'")
 COMMIT = call("git_commit", message="Set x", files=["a.py"])

@@ -13,10 +13,11 @@ import msgspec
 
 from localllm.agent.checks.answer_calls import calls_in, command_in, ends_with_replacement, holds_change, holds_commands
 from localllm.agent.checks.command_kinds import command_kind
+from localllm.agent.checks.findings import Finding
 from localllm.agent.checks.git_checks import unfinished_merge
 from localllm.agent.checks.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.checks.test_run_checks import TestRunChecks
-from localllm.agent.checks.work_checks import Finding, WorkChecks
+from localllm.agent.checks.work_checks import WorkChecks
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks

@@ -46,6 +46,13 @@ _INSTALLS = late_pattern(
     r"\b(?:pip3?|uv|poetry|pipx|conda|npm|pnpm|yarn|bun|apt|apt-get|brew|dnf|cargo|gem|go|composer) "
     r"(?:-\S{1,40} ){0,4}(?:install|add|i|ci|get|require)\b"
 )
+_GIT = late_pattern(
+    r"\bgit (?:-\S{1,80} (?:\w[\w.]{0,40}=\S{0,80} )?){0,4}"
+    r"(merge|pull|rebase|cherry-pick|revert|tag|push|stash|branch|checkout|switch)(?![\w-])"
+)
+_STOPPING = ("merge", "pull", "rebase", "cherry-pick", "revert")
+"""Operations that exit with 1 where they stop at a conflict."""
+_FATAL = 128
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
@@ -137,6 +144,8 @@ class RunFacts:
         """Whether git has committed: the changes of the files may be on a branch, then."""
         self.has_failed_commit = False
         """Whether the newest commit was not made, though there was something to commit."""
+        self.failed_git: dict[str, Crash] = {}
+        """Operations of git that have failed, and not been done since."""
         self.may_be_merging = False
         """Whether git may have begun a merge, a rebase or the like, or gone on with it."""
         self.marked: dict[str, None] = {}
@@ -183,8 +192,18 @@ class RunFacts:
         self.by_git.difference_update(changed)
         self.changed |= changed
 
+    def _note_git(self, command: str, code: int, output: str) -> None:
+        """Record which operations of git have failed. One that stopped at a conflict is in progress."""
+        for operation in _GIT.findall(command):
+            if code >= _FATAL or (code and operation not in _STOPPING):
+                self.failed_git[operation] = Crash(command, error_line(output), self.calls)
+            else:
+                self.failed_git.pop(operation, None)
+
     def _note_commit(self, *, is_made: bool, is_empty: bool) -> None:
         self.has_committed = self.has_committed or is_made
+        for operation in _STOPPING if is_made else ():
+            self.failed_git.pop(operation, None)
         self.has_failed_commit = not (is_made or is_empty)
 
     def _note_edit(self, result: ToolResult, changed: dict[str, int]) -> None:
@@ -237,6 +256,7 @@ class RunFacts:
         if _INSTALLS.search(command):
             has_failed = payload["return_code"] != 0
             self.failed_install = Crash(command, error_line(output), self.calls) if has_failed else None
+        self._note_git(command, int(payload["return_code"]), output)
         if commits(command):
             is_made = has_committed(int(payload["return_code"]), output)
             self._note_commit(is_made=is_made, is_empty="nothing to commit" in output)

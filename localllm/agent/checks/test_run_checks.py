@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from localllm.agent.checks.findings import Finding, short_command
 from localllm.agent.checks.git_checks import brought_back
 from localllm.agent.checks.run_facts import Crash, RunFacts
-from localllm.agent.checks.work_checks import Finding, short_command
 from localllm.agent.middleware import RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import claimed_runs, request_phrases, requested_checks

@@ -3,11 +3,9 @@
 import asyncio
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Iterator
 
-import msgspec
-
+from localllm.agent.checks.findings import LONGEST_COMMAND, Finding, short_command
 from localllm.agent.checks.git_checks import CommitLog, head_of, left_behind
 from localllm.agent.checks.run_facts import RunFacts, is_code
 from localllm.agent.checks.selected_tests import files_with_tests, is_test, named_tests, places_of, weakens
@@ -46,7 +44,6 @@ _USUAL_NAMES = frozenset(
 )
 _NOT_READ = N_("{path} was not read")
 _UNSEEN = N_("{path} was not seen: the model cannot see pictures")
-_LONGEST_COMMAND = 120
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
 _MOST_SHOWN = 3
@@ -54,16 +51,6 @@ _TELLING_LINE = 8  # characters
 _NUMBERED = late_pattern(r"^(?:[^\s:]{1,200}:)?\d{1,7}[:|\t-]\s*")
 _WRITERS = frozenset({"edit_file", "write_file"})
 _COMMITTERS = ("git_commit", "run_command")
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """A finding about a run's answer: `name` of the remark for the model, None if only shown to the user; `reason` for
-    the user; whether it `contradicts` the answer, or what was requested."""
-
-    name: str | None
-    reason: Phrase
-    contradicts: bool
-    params: Mapping[str, str] = MappingProxyType({})
 
 
 class WorkChecks:
@@ -122,6 +109,7 @@ class WorkChecks:
         yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
+        yield from self._of_deeds(text)
         yield from self._of_shown(state, text)
         yield from self._of_old_names(state, text)
         yield from self._of_new_test(state, text)
@@ -187,7 +175,7 @@ class WorkChecks:
             if file is None or any(line in " ".join(file.split()) for line in lost.added):
                 continue
             reason = Phrase("an edit to {path} failed and was not made since", path=path)
-            params = {"path": path, "line": shorten(lost.added[0], _LONGEST_COMMAND)}
+            params = {"path": path, "line": shorten(lost.added[0], LONGEST_COMMAND)}
             is_known = phrases.admits_failure(text)
             yield Finding(None if is_known else "edit_lost", reason, contradicts=False, params=params)
 
@@ -274,6 +262,13 @@ class WorkChecks:
         if same := [path for path in may_be if path != facts.failed_edit and self._is_older(path)]:
             reason = Phrase("{path} was not changed", path=some_of(same))
             yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
+
+    def _of_deeds(self, text: str) -> Iterator[Finding]:
+        """Yield what the answer says was deleted, or done with git, and was not."""
+        if self._facts.has_changed or self._facts.failed_git:
+            from localllm.agent.checks import claimed_deeds  # not needed at the start
+
+            yield from claimed_deeds.findings(self._facts, self._tools.root, text, self._is_older)
 
     def _of_shown(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a change of the project's code is only shown, where the request may have been for it."""
@@ -505,11 +500,6 @@ class WorkChecks:
         )
         why = ": the last commit failed" if facts.has_failed_commit else ""
         yield Finding("not_committed", reason, contradicts=True, params={"why": why, "tool": tool})
-
-
-def short_command(command: str, width: int = _LONGEST_COMMAND) -> str:
-    """Return a command on one line of at most `width` cells."""
-    return shorten(" ".join(command.split()), width)
 
 
 def _shares_line(content: str, texts: Iterable[str]) -> bool:

@@ -90,6 +90,28 @@ _ADDED_JA = late_pattern(
     _QUOTED + _LIST + rf" ?[にへ](?:も|は|それぞれ)?(?:{_PLAIN_JA}{{1,24}}を)?{_PLAIN_JA}{{0,6}}"
     r"(?:付け|つけ|入れ|加え|足し|載せ|反映し|追記し|記載し|挿入し|設定し)(?:まし|、|済|て(?:、|い?ます))"
 )
+_REMOVED_ONE = late_pattern(
+    r"\b(?:deleted|removed|got rid of) (?:the )?(?:(?:old|unused|obsolete) )?(?:files? )?"
+    + _QUOTED
+    + _LIST
+    + r"(?= and\b|[.,;:!]|$)",
+    re.ASCII | re.IGNORECASE,
+)
+_IS_REMOVED = late_pattern(
+    _QUOTED + _LIST + r" (?:is|are|was|were|has been|have been)(?: now)? (?:deleted|removed|gone)\b(?! from)",
+    re.ASCII | re.IGNORECASE,
+)
+_REMOVED_JA = late_pattern(
+    _QUOTED
+    + _LIST
+    + r" ?(?:を|は)(?:(?:すべて|全て|完全に|すでに)?(?:削除|消去)(?:し(?:まし|、|て[、い])|され(?:まし|、)|済み)"
+    r"|消し(?:まし|、|て、))"
+)
+_NOT_REMOVED = late_pattern(
+    r"\b(?:if|when|once|until|unless|should|would|will|could|can|may|must|not|cannot|never|no)\b|n't\b|\?$"
+    r"|場合|れば|たら|なら|ません|ない|なかった|ください|下さい|か[。？]?$",
+    re.IGNORECASE,
+)
 _ONE = rf"[`*\"']{{0,3}}(?:\./)?{_PATH}[`*\"']{{0,3}}"
 _ALL_PATHS = rf"(?P<paths>{_ONE}(?:(?:, ?(?:and )?| and | & | ?[、・と] ?){_ONE}){{0,19}})"
 _PLACE_WORDS = (
@@ -248,6 +270,19 @@ def claimed_files(answer: str) -> list[ClaimedFile]:
     for one in _listed(without_code(ends_of(answer))) if "." in answer else ():
         found.setdefault(one.path, one)
     return list(found.values())
+
+
+def removed_files(answer: str) -> list[str]:
+    """Return the files that an answer claims are deleted."""
+    found = (
+        path
+        for said in _sentences(answer)
+        if "." in said and not _NOT_REMOVED.search(said)
+        for pattern in (_REMOVED_ONE, _IS_REMOVED, _REMOVED_JA)
+        for match in pattern.finditer(said)
+        for path in _paths(match)
+    )
+    return list(dict.fromkeys(found))
 
 
 def _listed(answer: str) -> Iterator[ClaimedFile]:

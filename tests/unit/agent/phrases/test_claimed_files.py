@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from localllm.agent.phrases.claimed_files import claimed_files, is_missing, is_touched, ordered_files
+from localllm.agent.phrases.claimed_files import claimed_files, is_missing, is_touched, ordered_files, removed_files
 from localllm.base.directory_walk import ProjectListing
 from tests.support.each import each
 
@@ -184,6 +184,31 @@ def test_what_an_answer_claims(answer: str, claimed: dict[str, str]) -> None:
 )
 def test_what_a_request_orders(request: str, ordered: list[str]) -> None:
     assert ordered_files(request) == ordered
+
+
+@each(
+    ("answer", "removed"),
+    [
+        ("main.py is deleted and geo.py is now geometry.py.", ["main.py"]),
+        ("I deleted `old.py` and `older.py`.", ["old.py", "older.py"]),
+        ("I removed the unused file lib/a.py, and ran the tests.", ["lib/a.py"]),
+        ("main.py を削除し、geo.py の名前を変えました。", ["main.py"]),
+        ("`a.py` と `b.py` は削除しました。", ["a.py", "b.py"]),
+        ("old.py を消しました。", ["old.py"]),
+        ("I removed f from a.py.", []),
+        ("I removed the a.py import.", []),
+        ("I removed a.py from the list.", []),
+        ("If a.py is deleted, it fails.", []),
+        ("a.py was not deleted.", []),
+        ("a.py の f を削除しました。", []),
+        ("f を a.py から削除しました。", []),
+        ("a.py は削除していません。", []),
+        ("a.py を削除してください。", []),
+        ("a.py を削除しますか？", []),
+    ],
+)
+def test_what_an_answer_calls_deleted(answer: str, removed: list[str]) -> None:
+    assert removed_files(answer) == removed
 
 
 def test_a_file_that_is_somewhere_in_the_project_is_not_missing(tmp_path: Path) -> None:

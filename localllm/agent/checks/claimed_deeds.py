@@ -1,0 +1,58 @@
+"""Compare an answer with what can be looked at: files that it calls deleted, git commands that have failed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from localllm.agent.checks.findings import Finding, short_command
+from localllm.agent.checks.run_facts import RunFacts
+from localllm.agent.phrases import answer_phrases as phrases
+from localllm.agent.phrases.claimed_files import removed_files
+from localllm.agent.phrases.phrase_search import sentences_in
+from localllm.base.i18n import Phrase
+from localllm.base.lazy_patterns import late_pattern
+from localllm.safety.path_names import some_of
+
+_DONE = {
+    "merge": late_pattern(r"(?i)\bmerged\b|マージ(?:し(?:ま|た)|が?完了|済)"),
+    "pull": late_pattern(r"(?i)\b(?:merged|pulled)\b|(?:プル|マージ)(?:し(?:ま|た)|が?完了|済)"),
+    "rebase": late_pattern(r"(?i)\brebased\b|リベース(?:し(?:ま|た)|が?完了|済)"),
+    "cherry-pick": late_pattern(r"(?i)\bcherry-?picked\b|チェリーピック(?:し(?:ま|た)|が?完了|済)|取り込み?ました"),
+    "revert": late_pattern(r"(?i)\breverted\b|リバート(?:し(?:ま|た)|が?完了|済)|(?:取り消|打ち消)しました"),
+    "tag": late_pattern(
+        r"(?i)\btagged\b|\b(?:created|added|set) (?:an? |the )?(?:\w+ )?tag\b"
+        r"|\btag\b[^.\n]{0,40}\b(?:created|added|set)\b|タグ[^。\n]{0,16}(?:付け|打ち|作成し|追加し|作り)ました"
+    ),
+    "push": late_pattern(r"(?i)\bpushed\b|プッシュ(?:し(?:ま|た)|が?完了|済)"),
+    "stash": late_pattern(r"(?i)\bstashed\b|(?:スタッシュ|退避)(?:し(?:ま|た)|済)"),
+    "branch": late_pattern(r"(?i)\bcreated\b[^.\n]{0,30}\bbranch\b|ブランチ[^。\n]{0,20}(?:作成し|作り|切り)ました"),
+    "checkout": late_pattern(
+        r"(?i)\b(?:switched|checked out)\b|\bcreated\b[^.\n]{0,30}\bbranch\b"
+        r"|ブランチ[^。\n]{0,20}(?:作成し|作り|切り|切り替え)ました|チェックアウトしました"
+    ),
+}
+_NOT_DONE = late_pattern(
+    r"(?i)\b(?:if|when|once|after|before|would|could|should|can|not|never|fail\w*)\b|n't\b|\?$|[？か]$|ません|ない|れば|たら|失敗"
+)
+
+
+def findings(facts: RunFacts, root: Path, text: str, is_older: Callable[[str], bool]) -> Iterator[Finding]:
+    """Yield the deeds that the answer claims and that were not done. `is_older` returns whether a file is there since
+    before the run."""
+    if facts.has_changed and not phrases.admits_failure(text):
+        there = [path for path in removed_files(text) if is_older(path) and (root / path).is_file()]
+        if there:
+            reason = Phrase("{path} is still there", path=some_of(there))
+            yield Finding("still_there", reason, contradicts=True, params={"path": some_of(there)})
+    for operation, failed in facts.failed_git.items():
+        if phrases.admits_failure(text) or not _is_claimed(operation, text):
+            continue
+        command = short_command(failed.command)
+        reason = Phrase("the last run ended by an error ({command})", command=command)
+        params = {"command": command, "error": f": {failed.error}" if failed.error else ""}
+        yield Finding("crashed", reason, contradicts=True, params=params)
+        return
+
+
+def _is_claimed(operation: str, text: str) -> bool:
+    done = _DONE["checkout" if operation == "switch" else operation]
+    return any(done.search(said) and not _NOT_DONE.search(said) for said in sentences_in(text))
