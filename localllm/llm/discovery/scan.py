@@ -13,9 +13,10 @@ import msgspec
 
 from localllm.base.i18n import _
 from localllm.base.jsontext import decode_json
+from localllm.base.listening_users import is_of_another_person
 from localllm.config.project_server import usual_others
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
-from localllm.llm.addresses import address_fault, api_root, is_loopback, server_root
+from localllm.llm.addresses import PORTS, address_fault, api_root, is_loopback, server_root
 from localllm.llm.discovery.http_get import Answer, StrangeAnswerError, get, get_with_library, knock
 from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Candidate, Server, State, candidates
 from localllm.llm.http.plain_client import is_plain, is_proxied
@@ -342,6 +343,7 @@ class Visit:
             seconds=time.monotonic() - self._began,
             detail=detail,
             set_by_user=self._candidate.set_by_user,
+            is_of_another=state == "ready" and _is_of_another(self._candidate.base_url),
         )
 
     def _about_the_key(self) -> str:
@@ -364,6 +366,11 @@ class Visit:
                 "put it into the environment variable {variable}, and use --provider {provider} --base-url {url}", **how
             )
         )
+
+
+def _is_of_another(base_url: str) -> bool:
+    parts = urlsplit(server_root(base_url))
+    return is_loopback(base_url) and is_of_another_person(parts.port or PORTS[parts.scheme])
 
 
 def _url(base_url: str, path: str) -> str:

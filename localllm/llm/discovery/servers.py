@@ -29,7 +29,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     `software` is its display name (LM Studio, Ollama, llama.cpp, vLLM, "" if unknown). `seconds`: its response time.
     `detail`: what answers instead, or why it cannot be used; part of a sentence in the user's language. `set_by_user`:
     the address is not a default one. `key_variable`: the environment variable whose key it required and accepted; empty
-    if it requires none.
+    if it requires none. `is_of_another`: another person's program listens there, on a machine that is shared.
     """
 
     base_url: str
@@ -41,13 +41,15 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     set_by_user: bool = False
     key_variable: str = ""
+    is_of_another: bool = False
 
 
 def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | None:
     """Choose the server and model to use, or return None.
 
-    Among ready servers, those at addresses set by the user come first, then those that have, or may have, a model
-    loaded: the others would have to load one, for which time or memory may be lacking. Ties keep their order. Among a
+    Among ready servers, those at addresses set by the user come first, another person's last, and those that have, or
+    may have, a model loaded before the rest, which would have to load one: time or memory for that may be lacking. Ties
+    keep their order. Among a
     server's models, loaded ones come first, then those that support tools; ties keep their order. None is taken that
     runs elsewhere.
 
@@ -84,8 +86,9 @@ def nearest_models(servers: Sequence[Server], model: str) -> list[str]:
     return sorted(names, key=likeness, reverse=True)
 
 
-def _reluctance(server: Server) -> tuple[bool, bool]:
-    return not server.set_by_user, all(info.loaded is False for info in may_be_taken(server.models))
+def _reluctance(server: Server) -> tuple[bool, bool, bool]:
+    is_of_another = server.is_of_another and not server.set_by_user
+    return not server.set_by_user, is_of_another, all(info.loaded is False for info in may_be_taken(server.models))
 
 
 def _rank(info: ModelInfo) -> tuple[int, int]:

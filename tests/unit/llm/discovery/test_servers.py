@@ -105,6 +105,14 @@ def test_a_part_of_a_name_means_no_model_that_runs_elsewhere() -> None:
     assert chosen(ollama, model="kimi:cloud") == ("ollama", "kimi:cloud")
 
 
+def test_another_person_s_server_is_taken_last_unless_it_is_set() -> None:
+    theirs = msgspec.structs.replace(server("theirs", ModelInfo("m", loaded=True)), is_of_another=True)
+    own = server("own", ModelInfo("qwen3:8b", loaded=False))
+    assert chosen(theirs, own) == ("own", "qwen3:8b")
+    assert chosen(theirs) == ("theirs", "m")
+    assert chosen(msgspec.structs.replace(theirs, set_by_user=True), own) == ("theirs", "m")
+
+
 def test_no_model_that_runs_elsewhere_is_taken_unless_it_is_named() -> None:
     cloud = ModelInfo("gpt-oss:120b-cloud", loaded=True, abilities=TOOLS)
     copied = ModelInfo("big", loaded=True, abilities=TOOLS, is_remote=True)
