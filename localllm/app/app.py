@@ -153,6 +153,7 @@ class LocalLLMCode(Answerer):
             raise ConfigurationError("usage_no_prompt")
         if (project_folder(self.root) / "sessions").is_dir():
             await self.keeping.adopt()
+        self._conversation.mark_one_shot()
         await self._front_end.consume(self.run(prompt, piped))
         return self._conversation.finished
 

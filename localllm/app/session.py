@@ -48,7 +48,7 @@ from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import line_of
 from localllm.safety.tool_definition import Tool
 from localllm.sandbox.background import BackgroundCommands
-from localllm.sessions.entries import Kept, Profiled, Resumed, Titled
+from localllm.sessions.entries import Kept, OneShot, Profiled, Resumed, Titled
 from localllm.sessions.log import SessionLog, new_session_id
 from localllm.sessions.relocation import settle
 from localllm.snapshots.change_log import Transition
@@ -294,6 +294,11 @@ class Conversation:
     def is_kept(self) -> bool:
         """Whether its log exists: there was a message, and it could be written."""
         return self._log.is_open
+
+    def mark_one_shot(self) -> None:
+        """Log that a new session is of a single request, of which a script may send hundreds."""
+        if not self.is_kept:
+            self._recorder.keep(OneShot())
 
     @property
     def failure(self) -> str:

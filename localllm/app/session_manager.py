@@ -358,8 +358,8 @@ class Keeping:
             )
         if len(pruned.surplus) > 1:
             yield ngettext(
-                "{count} session was deleted: only the newest {most} are kept (sessions.keep_count).",
-                "{count} sessions were deleted: only the newest {most} are kept (sessions.keep_count).",
+                "{count} session was deleted: at most {most} are kept (sessions.keep_count).",
+                "{count} sessions were deleted: at most {most} are kept (sessions.keep_count).",
                 len(pruned.surplus),
                 most=self._settings.keep_count,
             )

@@ -323,7 +323,8 @@ class SessionSettings(Section, frozen=True):
 
     keep_days: sessions not used for this many days are deleted, except the newest 20; 0 keeps all. A session with a
         name is kept.
-    keep_count: maximum number of sessions; beyond it, the oldest are deleted; 0 keeps all.
+    keep_count: maximum number of sessions; beyond it, one-shots that were never continued are deleted first, then the
+        oldest; 0 keeps all.
     record: at the end of a session, write its results into the project's notes, if there are any.
     """
 

@@ -141,6 +141,11 @@ class Resumed(Record, frozen=True):
     time: float
 
 
+class OneShot(Record, frozen=True):
+    """The session was begun by a single request outside of a chat (-p). Sessions of which nothing but this is known,
+    without a `Resumed` after it, are deleted before others."""
+
+
 class Ended(Record, frozen=True):
     """The session was closed and its record stored. A log that does not end with this was killed."""
 
@@ -163,6 +168,7 @@ LogRecord = (
     | Tainted
     | Titled
     | Resumed
+    | OneShot
     | Ended
 )
 Entry = AgentEvent | LogRecord

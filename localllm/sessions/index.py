@@ -16,10 +16,10 @@ from localllm.base.files import write_own
 from localllm.base.i18n import _, ngettext
 from localllm.base.jsontext import decode_msgpack
 from localllm.base.regular_files import clock_time, read_regular
-from localllm.sessions.entries import Adopted, Began, Ended, Tainted, Titled, decode, starts
+from localllm.sessions.entries import Adopted, Began, Ended, OneShot, Resumed, Tainted, Titled, decode, starts
 from localllm.sessions.log import INDEX, SUFFIX, lines_of, open_log
 
-_FORMAT = 3
+_FORMAT = 4
 _LARGEST = 100_000_000  # bytes of an index
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")  # other files are ignored: their names may contain anything
 _FIRST = 200  # characters of the first request
@@ -45,8 +45,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     """A session in a list. `began` and `changed` are seconds since the epoch; `seen` is the latest earlier `changed`
     that was not ahead of the clock, as a command can set the time of a log. `first` is the first request on one line;
     `said` the beginning of all the user's words, `words` the further ones, each once; `answers` the newest.
-    `is_tainted`: untrusted text was added. `ended`: closed normally. `read`: bytes of the log that were read for
-    this."""
+    `is_tainted`: untrusted text was added. `is_one_shot`: a single request with -p, never resumed. `ended`: closed
+    normally. `read`: bytes of the log that were read for this."""
 
     id: str
     began: float = 0.0
@@ -59,6 +59,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     words: str = ""
     answers: tuple[Answer, ...] = ()
     is_tainted: bool = False
+    is_one_shot: bool = False
     ended: bool = False
     seal: str = ""
     forked_from: str = ""
@@ -140,7 +141,10 @@ _ENDED = starts(Ended)
 _TELLING = tuple(
     map(
         starts,
-        (RunStarted, RunFinished, Steered, Consulted, ConfirmationAnswered, Began, Titled, Tainted, Adopted),
+        (
+            *(RunStarted, RunFinished, Steered, Consulted, ConfirmationAnswered),
+            *(Began, Titled, Tainted, Adopted, OneShot, Resumed),
+        ),
     )
 )
 
@@ -158,6 +162,7 @@ class _Reader:
         self._first = session.first
         self._answers = session.answers
         self._is_tainted = session.is_tainted
+        self._is_one_shot = session.is_one_shot
         self._title = session.title
         self._ended = session.ended
         self._began: Began | None = None
@@ -186,6 +191,7 @@ class _Reader:
             words=" ".join(self._words),
             answers=self._answers,
             is_tainted=self._is_tainted,
+            is_one_shot=self._is_one_shot,
             ended=self._ended,
             read=at,
         )
@@ -213,6 +219,10 @@ class _Reader:
                 self._title = title
             case Tainted() | Adopted():
                 self._is_tainted = True
+            case OneShot():
+                self._is_one_shot = True
+            case Resumed():
+                self._is_one_shot = False
             case _:
                 pass
 

@@ -25,7 +25,19 @@ from localllm.base.files import open_folder, write_own
 from localllm.base.i18n import Phrase
 from localllm.base.paths import Storage, project_folder
 from localllm.base.regular_files import open_regular, read_beginning
-from localllm.sessions.entries import Began, Ended, Entry, Forked, Pointed, Resumed, Titled, decode, encode, starts
+from localllm.sessions.entries import (
+    Began,
+    Ended,
+    Entry,
+    Forked,
+    OneShot,
+    Pointed,
+    Resumed,
+    Titled,
+    decode,
+    encode,
+    starts,
+)
 from localllm.sessions.findable import Findable
 from localllm.sessions.index import Index, Session
 from localllm.sessions.log import (
@@ -307,7 +319,9 @@ class Sessions:
         Raises session_no_point, session_nothing_before, session_unwritable."""
         there = self.find(session_id)
         entries = [
-            each for each in self.read(there.id).entries if not isinstance(each, Began | Ended | Resumed | Titled)
+            each
+            for each in self.read(there.id).entries
+            if not isinstance(each, Began | Ended | OneShot | Resumed | Titled)
         ]
         if point:
             before = list(takewhile(lambda each: not _is_point(each, point), entries))
@@ -369,15 +383,19 @@ class Sessions:
             forget_outputs(orphans, logs, self._outputs)
 
     def prune(self, *, keep_days: int, keep_count: int, now: Callable[[], float] = time.time) -> Pruned:
-        """Delete sessions unused for `keep_days`, except the newest 20, and all but the newest `keep_count`.
-        0 keeps all. Never deletes those with a title, open ones, or those from elsewhere. Sessions in which nothing was
-        said, perhaps without even a whole line, are deleted after a day."""
+        """Delete sessions unused for `keep_days`, except the newest 20, and those beyond `keep_count`: first one-shots
+        that were never resumed, except the newest, then the oldest. 0 keeps all. Never deletes those with a title, open
+        ones, or those from elsewhere. Sessions in which nothing was said, perhaps without even a whole line, are
+        deleted after a day."""
         there = now()
         since = there - keep_days * DAY if keep_days else 0.0
         plain = [one for one in self.all() if not one.title and self.is_ours(one)]
         plain.sort(key=lambda one: one.last_used(there), reverse=True)  # stable
-        surplus = plain[keep_count:] if keep_count else []
-        old = [one for one in plain[_ALWAYS_KEPT : keep_count or None] if one.last_used(there) < since]
+        latest = min(_ALWAYS_KEPT, keep_count // 2)  # one-shots as well: a script may resume them
+        ranked = [*plain[:latest], *sorted(plain[latest:], key=lambda one: one.is_one_shot)]
+        surplus = ranked[keep_count:] if keep_count else []
+        beyond = {one.id for one in surplus}
+        old = [one for one in plain[_ALWAYS_KEPT:] if one.last_used(there) < since and one.id not in beyond]
         empty = [one for one in self._silent if not one.title and (self.is_ours(one) or self._is_torn(one))]
         empty = [one for one in empty if one.changed < there - DAY]
         deleted = Pruned(*([one.id for one in each if self._deleted(one.id)] for each in (old, surplus, empty)))

@@ -519,3 +519,18 @@ class TestAnswersOfAnEnsemble:
         assert said.startswith("[The user asked an ensemble of models: Why?\nIts answer: ")
         assert re.search(r"--- (\w{8})\nBecause\.\n--- end \1\n\nhello", said)
         assert not list(tmp_path.rglob("ensemble_answer*"))
+
+
+async def test_a_session_of_one_request_is_known_as_such_until_it_is_continued(tmp_path: Path) -> None:
+    with WireServer([says("One."), says("Two."), says("Three.")], models=("qwen3-8b",)) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await app.run_oneshot("First?")
+            (asked,) = app.keeping.sessions.all()
+            assert asked.is_one_shot
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume(asked.id)
+            await app.run_oneshot("Second?")
+        async with app_over(tmp_path, server.url) as app:
+            async for _ in app.run("In a chat?"):
+                pass
+            assert {one.turns: one.is_one_shot for one in app.keeping.sessions.all()} == {2: False, 1: False}

@@ -16,7 +16,7 @@ from localllm.base.errors import ConfigurationError
 from localllm.base.events import ConfirmationAnswered, Consulted, RunFinished, RunStarted, Steered
 from localllm.llm.messages import SystemMessage
 from localllm.memory.search import MemoryEntry, Recall
-from localllm.sessions.entries import Adopted, Began, Entry, Forked, Kept, Tainted, Titled
+from localllm.sessions.entries import Adopted, Began, Entry, Forked, Kept, OneShot, Resumed, Tainted, Titled
 from localllm.sessions.log import INDEX, Seal, SessionLog, read_session
 from localllm.sessions.store import DAY, Pruned, Sessions
 from tests.support.read_only import read_only
@@ -294,6 +294,23 @@ class TestDeleting:
             assert store.prune(keep_days=60, keep_count=25) == Pruned([], [names[5], names[6]], [])
         assert {one.id for one in store.all()} == {*fresh, *names[:5], names[7], named}
         assert store.prune(keep_days=0, keep_count=0) == NOTHING
+
+    def test_one_shots_that_were_never_continued_go_before_chats(self, tmp_path: Path) -> None:
+        store = sessions(tmp_path)
+        chats = [keep(store, turn(f"chat {number}", "a")) for number in range(2)]
+        continued = keep(store, [OneShot(), *turn("q", "a"), Resumed(time=2.0), *turn("and now?", "b", number=2)])
+        shots = [keep(store, [OneShot(), *turn(f"q{number}", "a")]) for number in range(23)]
+        for days, name in enumerate((*shots, continued, *chats)):
+            age(store, name, days)
+        assert store.prune(keep_days=0, keep_count=24) == Pruned([], [shots[21], shots[22]], [])
+        assert store.prune(keep_days=0, keep_count=16) == Pruned([], shots[13:21], [])
+        assert store.prune(keep_days=0, keep_count=4) == Pruned([], [chats[1], *shots[2:13]], [])
+        assert [one.id for one in store.all()] == [*shots[:2], continued, chats[0]]
+        copy = store.fork(shots[0])
+        assert {one.id: one.is_one_shot for one in store.all()} == {
+            **dict.fromkeys(shots[:2], True),
+            **dict.fromkeys((copy, continued, chats[0]), False),
+        }
 
     def test_what_came_with_the_project_is_not_ours_to_delete(self, tmp_path: Path) -> None:
         store = sessions(tmp_path)
