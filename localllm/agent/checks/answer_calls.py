@@ -38,7 +38,16 @@ _REPLACEMENT = late_pattern(
 )
 _DIFF = late_pattern(r"^(?:<{5,9} ?SEARCH\b|\*\*\* Begin Patch\b|--- \S.*\n\+\+\+ \S|@@ -\d)", re.MULTILINE)
 _WRITES = late_pattern(r"(?i)\b(?:writ(?:e|ing)|creat(?:e|ing)|sav(?:e|ing)|new file)\b|作成し|作り|書き|保存し|新規")
-"""Matches a line before the content of a file, but not one before a command that runs it."""
+"""Matches a line before the content of a file, also if that is to be run later."""
+_RUNS = late_pattern(
+    r"(?i)\b(?:run|running|execut(?:e|ing)|start(?:ing)?|launch|invok(?:e|ing)|call)\b|実行|動か|起動|走らせ"
+)
+"""Matches a line before commands that have to do with a script."""
+_INTENDS = late_pattern(
+    r"(?i)\b(?:I['’]ll|I will|I['’]m|I am|we['’]ll|we will|let me|let us|let['’]s|here(?:['’]s| is))\b"
+    r"|します|ましょう|ました|です"
+)
+"""Matches a line that says what is done with a script: whatever it is, but for running it, the content follows."""
 _LONGEST_LINE = 500
 """Characters before a block that are searched for names."""
 _FEWEST_LINES = 5
@@ -61,9 +70,9 @@ class Block(msgspec.Struct, frozen=True):
         if self.info.lower() not in _SHELLS or self.body.lstrip().startswith("#!"):
             return False
         named = [path for path in _names_before(self.before) if path.endswith(_SCRIPT_ENDINGS)]
-        is_content = self.body.count("\n") + 1 >= _FEWEST_LINES or _WRITES.search(
-            self.before.rstrip().rpartition("\n")[2]
-        )
+        line = self.before.rstrip().rpartition("\n")[2]
+        is_content = self.body.count("\n") + 1 >= _FEWEST_LINES or _WRITES.search(line)
+        is_content = is_content or (_INTENDS.search(line) and not _RUNS.search(line))
         return not (is_content and any(not _calls(self.body, path) for path in named))
 
     @property

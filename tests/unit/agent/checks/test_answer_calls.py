@@ -85,6 +85,26 @@ class TestBlocks:
 
 class TestCommands:
     @pytest.mark.parametrize(
+        ("line", "is_run"),
+        [
+            ("I'll prepare deploy.sh now.", False),
+            ("Now I'll make deploy.sh:", False),
+            ("I will put this into deploy.sh:", False),
+            ("Let me draft deploy.sh:", False),
+            ("I’ll add deploy.sh with these lines.", False),
+            ("Let me set up deploy.sh:", False),
+            ("Here is deploy.sh:", False),
+            ("スクリプト deploy.sh を追加します。", False),
+            ("I'll run what deploy.sh needs first:", True),
+            ("deploy.sh の前に実行します。", True),
+            ("Look at deploy.sh, then:", True),
+        ],
+    )
+    def test_what_is_said_of_a_script_decides_whether_it_is_run(self, line: str, is_run: bool) -> None:
+        body = "rm -f a.txt\necho deployed > OUT"
+        assert bool(command_in(block(body, "bash", before=line))) == is_run
+
+    @pytest.mark.parametrize(
         ("text", "command"),
         [
             (block("ls -l\n", "bash"), "ls -l"),
