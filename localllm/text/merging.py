@@ -53,6 +53,7 @@ def _merged(
 ) -> Iterator[str]:
     """Yield the tokens of the result, each with the white space before it."""
     straight = _straightened(before, stands)
+    stay = {*kept.values()}
     for index, token in enumerate(after):
         end, gap = _split(token.gap)
         previous = kept.get(index - 1)
@@ -60,12 +61,23 @@ def _merged(
             end = _split(stands[previous + 1].gap)[0]
         source = kept.get(index)
         original = None if source is None else stands.get(source)
-        if source is None or original is None:
+        replaced = None if source is not None or previous is None or previous + 1 in stay else previous + 1
+        if replaced in stands and before[replaced].gap == token.gap and _fits(stands[replaced].gap, after, index):
+            yield stands[replaced].gap + straight.get(token.text, token.text)
+        elif source is None or original is None:
             yield end + indents.apply(gap, start=not index) + straight.get(token.text, token.text)
         elif _split(before[source].gap)[1] == gap:
             yield end + _split(original.gap)[1] + original.text
         else:
             yield end + indents.apply(gap, start=not index) + original.text
+
+
+def _fits(gap: str, after: list[Token], index: int) -> bool:
+    """Return whether a token is to stand behind this white space of one that it replaces: in its line, where only one
+    of the two texts has any, and not joined to the word before it."""
+    token = after[index]
+    is_joined = not gap and after[index - 1].text[-1:].isalnum() and token.text[:1].isalnum()
+    return "\n" not in f"{gap}{token.gap}" and bool(gap) != bool(token.gap) and not is_joined
 
 
 def _split(gap: str) -> tuple[str, str]:

@@ -51,6 +51,12 @@ def test_what_an_earlier_step_finds_twice_is_not_unique_by_a_later_one() -> None
         ("    a()\n    b()\n", "a()\nb()", "a()\nb()\n\nc()", "    a()\n    b()\n\n    c()\n"),
         ("a = 1\nb = 2\n", "a = 1\n", "a = 3", "a = 3\nb = 2\n"),
         ("f(\n1)\n", "f(\n", "f(", "f(1)\n"),
+        ("timeout: 10\n", "timeout:10", "timeout:30", "timeout: 30\n"),
+        ("A=1\n", "A = 1", "A = 2", "A=2\n"),
+        ("def f(a, b=1):\n", "def f(a, b = 1):", "def f(a, b = 2):", "def f(a, b=2):\n"),
+        ("TIMEOUT = 10\n", "TIMEOUT=10", "TIMEOUT=30", "TIMEOUT = 30\n"),
+        ("P=8000\nH=x\n", "P = 8000\nH = x", "P = 9000\nH = x", "P=9000\nH=x\n"),
+        ("return(x)\n", "return (x)", "return y", "return y\n"),
     ],
 )
 def test_a_change_is_put_into_what_is_there(there: str, old: str, new: str, expected: str) -> None:
