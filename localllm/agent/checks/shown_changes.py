@@ -20,7 +20,13 @@ _POLITE = late_pattern(
     re.IGNORECASE | re.MULTILINE,
 )
 """Matches what makes an order a question in form only."""
-_QUESTION = late_pattern(r"どう|どのよう|なぜ|何[がをはで]")
+_FOR_EYES = late_pattern(
+    r"どう|どのよう|なぜ|何[がをはで]|見せ|表示|出力|出すだけ|出して|書(?:か|き込ま)(?:ない|ず)|保存し(?:ない|ず)|案"
+    r"|\b(?:show|preview|display|print|paste|draft|sketch|what do you think)\b"
+    r"|\b(?:do not|don't|without) (?:writ|sav|apply)",
+    re.IGNORECASE,
+)
+"""Matches what asks how, or for code that is to be seen."""
 _MOST_FILES = 500
 _MOST_BYTES = 20_000_000
 _LARGEST = 1_000_000  # bytes
@@ -31,8 +37,8 @@ def may_be_ordered(request: str) -> bool:
     """Return whether a request is an order for a change, or may be one in words that are not known, and no question."""
     polite = _POLITE.sub("", request)
     said = polite.rstrip("?？ \n") if polite != request else request
-    is_order = request_phrases.asks_for_change(request)
-    return is_order or (request_phrases.may_order_change(said) and not _QUESTION.search(said))
+    is_order = request_phrases.asks_for_change(request) or request_phrases.may_order_change(said)
+    return is_order and not _FOR_EYES.search(said)
 
 
 def shown_change(answer: str, listing: ProjectListing, read: Callable[[str], str | None]) -> str:

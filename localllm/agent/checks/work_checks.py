@@ -31,8 +31,6 @@ _NOT_NEEDED = late_pattern(r"(?i)\b(?:not|no longer) (?:needed|necessary|require
 _UNREAD = late_pattern(
     r"(?i)\b(?:can(?:no|')t|can not|could ?n[o']t|could not|unable|not (?:readable|a text|text)|binary|encrypted"
     r"|damaged|corrupt\w*|scan\w*|password)\b|読(?:め|み取れ|むこと)|開け|テキスト(?:ファイル)?では|バイナリ|破損|壊れ|スキャン|暗号|パスワード"
-    r"|(?:見え|見られ|見ることが?でき|(?:認識|確認|解析|表示|対応)(?:でき|して(?:い|お)))(?:ま|り)?(?:せん|ない|ず)"
-    r"|\b(?:no|without) (?:vision|access)\b|not able|\bdo(?:es)? ?n[o']t (?:see|show|support)"
 )
 _IS_ABSENT = late_pattern(
     r"(?i)\b(?:no|not|n't|never|missing|absent|unknown|would|could|might|may|should|if|typically|usually)\b|n't\b"
@@ -42,6 +40,13 @@ _USUAL_NAMES = frozenset(
     "__init__.py conftest.py manage.py settings.py setup.py main.py package.json tsconfig.json pyproject.toml"
     " Cargo.toml index.html index.js README.md CHANGELOG.md requirements.txt pom.xml go.mod docker-compose.yml".split()
 )
+_BLIND = late_pattern(
+    r"(?i)(?:\bcan(?:no|')t|\bcan not|\bcould ?n[o']t|\bunable|\bnot able)\b[^.\n]{0,40}\b(?:see|view|read|look|open"
+    r"|analy[sz]e|describe|inspect|interpret|process|display|tell)\b|\bn(?:o|ot) (?:vision|access|support)"
+    r"|\bdo(?:es)? ?n[o']t (?:see|support)\b"
+    r"|(?:見え|見られ|見ることが?でき|読め|読み取れ|開け|(?:認識|確認|解析|表示|対応)(?:でき|して(?:い|お)))(?:ま|り)?(?:せん|ない|ず)"
+)
+"""Matches that the author does not see a picture, and not that something in it cannot be done."""
 _NOT_READ = N_("{path} was not read")
 _UNSEEN = N_("{path} was not seen: the model cannot see pictures")
 _MOST_NAMED = 20
@@ -417,10 +422,11 @@ class WorkChecks:
         """Yield the file that the request names and that could not be read, if nothing else was found out since and the
         answer does not say so."""
         path, picture = self._facts.unreadable, self._facts.unseen
-        if not path or path.rpartition("/")[2] not in state.query or _UNREAD.search(text):
+        is_told = _BLIND.search(text) if picture else _UNREAD.search(text) or phrases.admits_failure(text)
+        if not path or path.rpartition("/")[2] not in state.query or is_told:
             return
         is_of_size = any(str(size) in text for size in (picture.get("width"), picture.get("height")) if size)
-        if not (is_of_size or phrases.admits_failure(text) or phrases.asks_user(text)):
+        if not (is_of_size or phrases.asks_user(text)):
             name, reason = ("unseen", _UNSEEN) if picture else ("unreadable", _NOT_READ)
             yield Finding(name, Phrase(reason, path=shown(path)), contradicts=False, params={"path": path})
 

@@ -188,6 +188,8 @@ SHOT = call("read_file", file_path="shot.png")
     ("request_", "answer", "sees", "is_told"),
     [
         ("What is wrong in shot.png?", "It shows a login form with an error message.", False, True),
+        ("What is in shot.png?", 'A login form with an error message "Invalid password".', False, True),
+        ("What is in shot.png?", "In shot.png the error dialog cannot be closed.", False, True),
         ("shot.png には何が写っている?", "ログイン画面が写っています。エラーが見えます。", False, True),
         ("What is wrong in shot.png?", "It shows a login form with an error message.", True, False),
         ("What is wrong in shot.png?", "I cannot see pictures. What does it show?", False, False),

@@ -71,6 +71,13 @@ async def test_what_answers_a_question_or_is_no_change_is_not(
         ("どのように直せばいいですか", False),
         ("f のどこが悪いか見て", False),
         ("Suggest a better f", False),
+        ("a.py の改良版を見せて(まだ書き込まないで)", False),
+        ("a.py の f を直して。ファイルには書かないで", False),
+        ("a.py の f を直したものを画面に出すだけでいい", False),
+        ("Fix f in a.py, but just show me", False),
+        ("Fix f in a.py; don't write it yet", False),
+        ("Preview a type-hinted f", False),
+        ("Refactor f? What do you think?", False),
     ],
 )
 def test_what_may_be_an_order(request_: str, may_be: bool) -> None:
