@@ -165,6 +165,28 @@ def detect_code_destruction(old: str, new: str, path: str) -> CodeLoss | None:
     return None
 
 
+def replaced_definitions(old: str, new: str, path: str) -> tuple[str, ...]:
+    """Return the definitions of a text of which nothing is left in the new one: neither a definition nor a line, as
+    after a renaming. Empty if there is no grammar, or something is left."""
+    if not _telling_lines(old).isdisjoint(_telling_lines(new)):
+        return ()
+    was = _outline(old, path)
+    now = _outline(new, path) if was and was.definitions else None
+    if was is None or now is None:
+        return ()
+    names = tuple(dict.fromkeys(one.full_name for one in was.definitions))
+    return names if {*names}.isdisjoint(one.full_name for one in now.definitions) else ()
+
+
+def _telling_lines(text: str) -> set[str]:
+    """Return the lines of a text but brackets, imports and the package, which a file with other contents has too."""
+    lines = (line.strip() for line in text.splitlines())
+    return {line for line in lines if line.strip("(){}[];,") and not line.startswith(_OF_ANY_FILE)}
+
+
+_OF_ANY_FILE = ("import ", "from ", "package ", "use ", "using ", "#include", "#!", '"use strict"')
+
+
 def left_in_conflict(lines: Sequence[int]) -> str:
     """Return the report of conflict markers at these lines."""
     return f"Conflict markers are left, at line {', '.join(map(str, lines[:_NAMED]))}: resolve these as well."

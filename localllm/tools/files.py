@@ -12,7 +12,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import N_, Phrase, _, plural
-from localllm.safety.path_names import shown
+from localllm.safety.path_names import shown, some_of
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
 from localllm.text.decoding import Decoded
@@ -325,7 +325,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Write a whole file. To change a part, use edit_file."""
-    from localllm.safety.code_loss import new_errors
+    from localllm.safety.code_loss import new_errors, replaced_definitions
     from localllm.safety.unwritten_lines import remark_on
 
     if isinstance(context.plan, _Change):
@@ -349,7 +349,11 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
     notes = [_UNWRAPPED] if change.was_fenced else []
     if changed:
         before = change.old.text if change.old else ""
-        notes += [_REPLACED] if _is_other(before, change.new.text) else []
+        gone = await asyncio.to_thread(replaced_definitions, before, change.new.text, change.path)
+        if gone:
+            notes += [f"[No longer in {shown(change.path)}: {some_of(gone)}. What was to stay, put back.]"]
+        elif _is_other(before, change.new.text):
+            notes += [_REPLACED]
         notes += await asyncio.to_thread(new_errors, change.path, before, change.new.text)
         notes += await asyncio.to_thread(remark_on, change.path, change.new.text, before)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)

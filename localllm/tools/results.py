@@ -21,6 +21,8 @@ from localllm.text.error_lines import has_telling_lines, telling_lines, without_
 from localllm.tools.context import ToolContext
 
 _MOST_CHANGED = 6  # changed files named to the model after a command
+_MOST_SHRUNK = 3  # files whose loss is named to the user after a command
+_SHRUNK = "[If more went than was asked for, put it back, or say so: the user's /undo brings it back.]"
 _MOST_NAMED = 20  # of the instruction files
 
 _HEAD = 0.2
@@ -231,18 +233,25 @@ def own_entry(command: str, path: str, changes: Sequence[Change]) -> JournalEntr
 def with_changes_named(
     result: ToolResult, changes: Sequence[Change], content: Callable[[str], bytes], emit: Emit
 ) -> ToolResult:
-    """Return a command's result that names the files it changed, to the model and to the user, and what settings of
-    docker compose and aider it put into a `.env`. `content`: see `taken_settings`."""
+    """Return a command's result that names the files it changed, to the model and to the user, how far the
+    texts among them shrank, and what settings of docker compose and aider it put into a `.env`. `content`: see
+    `taken_settings`."""
     files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
     if result.call.name != COMMAND_TOOL or not files:
         return result
-    gone = {change.path for change in changes if change.after == ABSENT}
-    named = [f"{shown(path)} (deleted)" if path in gone else shown(path) for path in files[:_MOST_CHANGED]]
+    from localllm.tools.shrunk_files import shrunk_files, told_of  # many commands change nothing
+
+    shrunk = shrunk_files(changes, content, result.arguments.get("command") or "")
+    became = {change.path: " (deleted)" for change in changes if change.after == ABSENT}
+    became |= {one.path: f" ({one.remark})" for one in shrunk}
+    files = list(dict.fromkeys((*(one.path for one in shrunk), *files)))
+    named = [f"{shown(path)}{became.get(path, '')}" for path in files[:_MOST_CHANGED]]
     more = ", …" if len(files) > _MOST_CHANGED else ""
     remark = f"[changed: {len(files)} {plural(len(files), 'file', 'files')}: {', '.join(named)}{more}]"
+    remark += f"\n{_SHRUNK}" if shrunk else ""
     text = N_("{summary}; {count} file changed: {files}", "{summary}; {count} files changed: {files}")
     some = some_of(files)
-    told = Phrase(text, summary=result.summary, count=len(files), files=some)
+    told = told_of(Phrase(text, summary=result.summary, count=len(files), files=some), shrunk[:_MOST_SHRUNK])
     if any(path.rpartition("/")[2].startswith(".env") for path in files):
         remark += _named_settings(changes, content, emit)
     return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}", summary=told)

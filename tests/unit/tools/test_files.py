@@ -20,6 +20,7 @@ from localllm.tools.edit import edit_file
 from localllm.tools.files import create_file, list_files, read_file, write_file
 from localllm.tools.reading import HugeFile
 from localllm.tools.text_files import Patience
+from tests.support.each import each
 from tests.support.pdfs import make_pdf
 from tests.support.tools import make_context, preview, put, use
 from tests.support.word_files import make_docx
@@ -489,6 +490,28 @@ async def test_a_text_that_has_no_line_of_the_old_one_is_told_to_have_replaced_i
     for content, is_other in writes:
         written = await use(write_file, context, file_path="list.md", content=content)
         assert (said in written.for_model) == is_other
+
+
+@each(
+    ("path", "old", "new", "told"),
+    [
+        ("b.py", "def g(x):\n    return x\n", "def h(x):\n    return 2 * x\n", "[No longer in b.py: g. What was"),
+        ("b.py", "import os\ndef g():\n    os.x()\n", "import os\ndef h():\n    pass\n", "[No longer in b.py: g."),
+        ("b.js", "function f() {\n  a()\n}\n", "function h() {\n  b()\n}\n", "[No longer in b.js: f."),
+        ("b.go", "package b\nfunc F() {}\n", "package b\nfunc H() int { return 1 }\n", "[No longer in b.go: F."),
+        ("b.py", "def g(x):\n    return x\n", "def h(x):\n    return x\n", ""),  # renamed
+        ("b.py", "def g(x):\n    return x\n", "def g(y):\n    return y\n", ""),
+        ("b.txt", "def g(x): x\n", "def h(y): y\n", ""),
+    ],
+)
+async def test_definitions_that_a_new_text_lacks_are_named(
+    project: Path, path: str, old: str, new: str, told: str
+) -> None:
+    context = make_context(project)
+    await use(write_file, context, file_path=path, content=old)
+    written = await use(write_file, context, file_path=path, content=new)
+    assert told in written.for_model
+    assert bool(told) == ("No longer" in written.for_model)
 
 
 async def test_windows_newlines_in_the_content_are_not_doubled(tmp_path: Path) -> None:

@@ -1,0 +1,86 @@
+"""Find the text files that a command emptied, or took most lines or all definitions of."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from localllm.base.errors import LocalLLMError
+from localllm.base.i18n import N_, Phrase, plural
+from localllm.safety.code_loss import replaced_definitions
+from localllm.safety.path_names import shown
+from localllm.safety.rules import line_of
+from localllm.snapshots.change_log import Change
+from localllm.snapshots.file_state import ABSENT
+from localllm.text.decoding import NotTextError, decode
+
+_FEWEST_LINES = 10
+_LEAST_LEFT = 0.5
+_MOST_FILES = 50  # that are compared with what they held
+_MOST_BYTES = 4_000_000  # of all of these
+_LARGEST_PARSED = 50_000  # bytes; a model that writes a file anew by a command writes a small one
+_MOST_PARSED = 10
+_MOST_NAMES = 4
+
+
+class Shrunk(msgspec.Struct, frozen=True):
+    """A file that has far fewer lines than before a command, or none of its definitions (`gone`)."""
+
+    path: str
+    before: int
+    after: int
+    gone: tuple[str, ...] = ()
+
+    @property
+    def remark(self) -> str:
+        """What became of it, for the model."""
+        more = ", …" if len(self.gone) > _MOST_NAMES else ""
+        names = f"; {', '.join(self.gone[:_MOST_NAMES])}{more} gone" if self.gone else ""
+        return f"{self.before} {plural(self.before, 'line', 'lines')} became {self.after}{names}"
+
+
+def shrunk_files(changes: Sequence[Change], content: Callable[[str], bytes], command: str) -> list[Shrunk]:
+    """Return such files, those that lost most first; none if only git has run, which keeps what it replaces. `content`
+    returns that of a file's state; OSError if it is not kept."""
+    states: dict[str, tuple[str, str]] = {}
+    for change in changes:
+        states[change.path] = (states.get(change.path, (change.before,))[0], change.after)
+    changed = [(path, *pair) for path, pair in states.items() if ABSENT not in pair]
+    if not changed or _is_git_alone(command):
+        return []
+    return sorted(_shrunk(changed, content), key=lambda one: one.after - one.before)
+
+
+def _is_git_alone(command: str) -> bool:
+    script = line_of(command).script
+    names = {one.words[0].text for one in script.commands if one.words}
+    return "git" in names and names <= {"git", "cd"} and not script.writes
+
+
+def _shrunk(changed: Iterable[tuple[str, str, str]], content: Callable[[str], bytes]) -> Iterator[Shrunk]:
+    room, parsed = _MOST_BYTES, 0
+    for path, before, after in list(changed)[:_MOST_FILES]:
+        with suppress(OSError, LocalLLMError, NotTextError):
+            old, new = content(before), content(after)
+            room -= len(old) + len(new)
+            if room < 0:
+                return
+            was, now = decode(old).text, decode(new).text
+            count, left = len(was.splitlines()), len(now.splitlines())
+            gone: tuple[str, ...] = ()
+            if now.strip() and len(old) <= _LARGEST_PARSED and parsed < _MOST_PARSED:
+                parsed += 1
+                gone = replaced_definitions(was, now, path)
+            is_emptied = bool(was.strip()) and not now.strip()
+            if gone or is_emptied or (count >= _FEWEST_LINES and left < count * _LEAST_LEFT):
+                yield Shrunk(path, count, left, gone)
+
+
+def told_of(summary: str | Phrase, found: Sequence[Shrunk]) -> str | Phrase:
+    """Return the line of a command's result for the user with what became of these files added."""
+    for one in found:
+        text = N_("{summary}; {path}: {before} line became {after}", "{summary}; {path}: {before} lines became {after}")
+        summary = Phrase(
+            text, summary=summary, path=shown(one.path), before=one.before, after=one.after, count=one.before
+        )
+    return summary

@@ -1,0 +1,91 @@
+"""What a command takes from text files is told to the model and to the user."""
+
+from pathlib import Path
+
+import pytest
+
+from localllm.base.events import ToolCall
+from localllm.base.jsontext import encode_json
+from localllm.snapshots.change_log import Change
+from localllm.tools.shrunk_files import shrunk_files
+from tests.support.agents import make_tools
+
+pytestmark = pytest.mark.anyio
+
+LONG = "".join(f"def u{number}(x):\n    return x + {number}\n\n\n" for number in range(40))
+NOTES = "".join(f"- note {number}\n" for number in range(52))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "project"
+    root.mkdir()
+    return root
+
+
+async def done(root: Path, command: str) -> tuple[str, str]:
+    """What the model reads of a command, and the line for the user."""
+    (root / "util.py").write_text(LONG)
+    (root / "notes.md").write_text(NOTES)
+    (root / "b.py").write_text("def g(x):\n    return x\n")
+    result = await make_tools(root).execute(
+        ToolCall("1", "run_command", encode_json({"command": command}).decode()), print
+    )
+    return result.for_model, str(result.summary)
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "lines", "gone"),
+    [
+        (r"printf 'def v(x):\n    return 1\n' > util.py", "util.py", "160 lines became 2", "; u0, u1, u2, u3, … gone"),
+        ("echo '- milk' > notes.md", "notes.md", "52 lines became 1", ""),
+        ("sort notes.md > notes.md", "notes.md", "52 lines became 0", ""),
+        ("sed -i '/def u3/,$ d' util.py", "util.py", "160 lines became 12", ""),
+        ("echo 'def h(x): return 2*x' > b.py", "b.py", "2 lines became 1", "; g gone"),
+        ("cp b.py a.txt; : > notes.md", "notes.md", "52 lines became 0", ""),
+    ],
+)
+async def test_what_became_of_a_file_is_told(project: Path, command: str, path: str, lines: str, gone: str) -> None:
+    told, line = await done(project, command)
+    assert f": {path} ({lines}{gone})" in told
+    assert "[If more went than was asked for, put it back, or say so" in told
+    assert line.endswith(f"; {path}: {lines}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo '- milk' >> notes.md",
+        "sed -i 's/note/point/' notes.md",
+        "sed -i '1,20d' notes.md",
+        "sed -i 's/g(x)/h(x)/' b.py",
+        "rm notes.md",
+        "printf 'a\\0b' > notes.md",
+    ],
+)
+async def test_other_changes_are_not(project: Path, command: str) -> None:
+    told, line = await done(project, command)
+    assert "[changed: 1 file: " in told
+    assert ("became" in told + line, "If more went" in told) == (False, False)
+
+
+@pytest.mark.parametrize(("command", "is_told"), [("cd . && git checkout -q main", False), ("git log > a.txt", True)])
+def test_what_git_replaces_it_keeps(command: str, is_told: bool) -> None:
+    change = Change(call="1", turn="1", tool="run_command", path="a.txt", before="old", after="new", time=0)
+    found = shrunk_files([change], lambda state: NOTES.encode() if state == "old" else b"x\n", command)
+    assert bool(found) == is_told
+
+
+def test_large_files_and_those_not_kept_are_left_out() -> None:
+    def content(state: str) -> bytes:
+        if state == "lost":
+            raise FileNotFoundError(state)
+        return {"large": b"x\n" * 3_000_000, "old": NOTES.encode()}.get(state, b"")
+
+    def change(path: str, before: str) -> Change:
+        return Change(call="1", turn="1", tool="run_command", path=path, before=before, after="new", time=0)
+
+    found = shrunk_files(
+        [change("a", "lost"), change("b", "old"), change("c", "large"), change("d", "old")], content, "x"
+    )
+    assert [one.path for one in found] == ["b"]
