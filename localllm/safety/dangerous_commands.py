@@ -67,7 +67,7 @@ def is_dangerous(words: Sequence[Word], entry: str) -> bool:
     if _is_any(words, texts, entry):
         return True
     is_rm = entry.split()[:1] == ["rm"] and len(entry.split()) > 1
-    return is_rm and (_removes_many(texts) or _cleans(words, texts))
+    return is_rm and (_removes_many(texts) or _removes_all(words, texts) or _cleans(words, texts))
 
 
 def _is_any(words: Sequence[Word], texts: list[str], entry: str) -> bool:
@@ -84,6 +84,18 @@ def _removes_many(texts: list[str]) -> bool:
     starts = _starts(texts)
     by_list = any(text.rpartition("/")[2] in ("xargs", "parallel") and starts[at] for at, text in enumerate(texts))
     return by_list or (texts[0].rpartition("/")[2] == "find" and bool(_EXECUTING_OPTIONS & set(texts)))
+
+
+def _removes_all(words: Sequence[Word], texts: list[str]) -> bool:
+    """Return whether it removes all files of the folder in which it runs, or of one above: `rm *`, `rm -f ./*`."""
+    starts = _starts(texts)
+    at = next((at for at, word in enumerate(words) if starts[at] and is_program(word, "rm")), len(texts))
+    return any(word.computed and _is_all(word.text) for word in words[at + 1 :])
+
+
+def _is_all(pattern: str) -> bool:
+    folder, _, name = pattern.rpartition("/")
+    return folder.strip("./") == "" and (name == "*.*" or ("*" in name and name.strip("*?") == ""))
 
 
 def _cleans(words: Sequence[Word], texts: list[str]) -> bool:
