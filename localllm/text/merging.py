@@ -52,8 +52,7 @@ def _merged(
     before: list[Token], after: list[Token], kept: dict[int, int], stands: "dict[int, _Stands]", indents: "_Indents"
 ) -> Iterator[str]:
     """Yield the tokens of the result, each with the white space before it."""
-    straight = _straightened(before, stands)
-    stay = {*kept.values()}
+    straight, gaps = _straightened(before, stands), _Gaps(before, after, kept, stands)
     for index, token in enumerate(after):
         end, gap = _split(token.gap)
         previous = kept.get(index - 1)
@@ -61,23 +60,81 @@ def _merged(
             end = _split(stands[previous + 1].gap)[0]
         source = kept.get(index)
         original = None if source is None else stands.get(source)
-        replaced = None if source is not None or previous is None or previous + 1 in stay else previous + 1
-        if replaced in stands and before[replaced].gap == token.gap and _fits(stands[replaced].gap, after, index):
-            yield stands[replaced].gap + straight.get(token.text, token.text)
-        elif source is None or original is None:
-            yield end + indents.apply(gap, start=not index) + straight.get(token.text, token.text)
-        elif _split(before[source].gap)[1] == gap:
-            yield end + _split(original.gap)[1] + original.text
-        else:
-            yield end + indents.apply(gap, start=not index) + original.text
+        text = straight.get(token.text, token.text) if original is None else original.text
+        there = gaps.of(index)
+        yield end + (indents.apply(gap, start=not index) if there is None else there) + text
 
 
-def _fits(gap: str, after: list[Token], index: int) -> bool:
-    """Return whether a token is to stand behind this white space of one that it replaces: in its line, where only one
-    of the two texts has any, and not joined to the word before it."""
-    token = after[index]
-    is_joined = not gap and after[index - 1].text[-1:].isalnum() and token.text[:1].isalnum()
-    return "\n" not in f"{gap}{token.gap}" and bool(gap) != bool(token.gap) and not is_joined
+class _Gaps:
+    """Finds the white space that stays as it is in the text: where the change only replaces what surrounds it."""
+
+    def __init__(
+        self, before: list[Token], after: list[Token], kept: dict[int, int], stands: "dict[int, _Stands]"
+    ) -> None:
+        self._before, self._after, self._kept, self._stands = before, after, kept, stands
+        self._replaced = _replaced(len(before), len(after), kept)
+        self._behind_commas: dict[str, set[str]] = {}
+        for index, (one, other) in enumerate(pairwise(before), start=1):
+            if one.text == "," and (stand := stands.get(index)):
+                self._behind_commas.setdefault(other.gap, set()).add(stand.gap)
+
+    def of(self, index: int) -> str | None:
+        """Return the white space of the text before a token of the replacement, without what ends a line; None if the
+        replacement's own applies: also where both have some before a new token."""
+        source, previous, gap = self._kept.get(index), self._kept.get(index - 1), self._after[index].gap
+        if source is not None and source in self._stands and not self._is_used(index, source):
+            there = self._at(source, index)
+            is_same = previous == source - 1 or (not index and not source)
+            return there if is_same or there is None or self._is_possible(index, there) else None
+        if not index or "\n" in gap:
+            return None
+        if self._after[index].text in _CLOSING and index not in self._replaced:
+            return None
+        place = self._replaced.get(index) if previous is None else previous + 1
+        there = None if place is None else self._at(place, index)
+        if there is None and self._after[index - 1].text == "," and len(self._behind_commas.get(gap, ())) == 1:
+            (there,) = self._behind_commas[gap]
+        is_other = there is not None and bool(there) != bool(gap) and "\n" not in there
+        return there if is_other and self._is_possible(index, there or "") else None
+
+    def _is_used(self, index: int, source: int) -> bool:
+        """Return whether what is inserted before a token stands behind its white space: `: 1` becomes `: -1`."""
+        first = index
+        while first > 1 and first - 1 not in self._kept:
+            first -= 1
+        is_inserted = first < index and self._kept.get(first - 1) == source - 1
+        return is_inserted and "\n" not in self._after[index].gap and self.of(first) is not None
+
+    def _at(self, place: int, index: int) -> str | None:
+        """Return the white space of the text before a replaced token, if the replacement has that of the token."""
+        stand = self._stands.get(place)
+        is_known = stand and (stand.text or place == self._kept.get(index))
+        is_same = is_known and _split(self._before[place].gap)[1] == _split(self._after[index].gap)[1]
+        return _split(stand.gap)[1] if stand and is_same else None
+
+    def _is_possible(self, index: int, there: str) -> bool:
+        """Return whether white space neither joins two words or operators nor parts an operator of two characters."""
+        if not index or bool(there) == bool(self._after[index].gap):
+            return True
+        pair = self._after[index - 1].text[-1] + self._after[index].text[0]
+        return pair not in _OPERATORS and (bool(there) or not all(one == "_" or one.isalnum() for one in pair))
+
+
+_CLOSING = frozenset(",;.:?)]}")
+"""What follows its predecessor directly, so that white space there belongs behind it: `{ a }` becomes `{ a, b }`."""
+_OPERATORS = frozenset(
+    "== != <= >= += -= *= /= %= &= |= ^= := ~= @= ?= .= =~ -> <- => <> && || << >> ++ -- ** // :: .. ?. ?? |> </ />"
+    " /* */".split()
+)
+
+
+def _replaced(before: int, after: int, kept: dict[int, int]) -> dict[int, int]:
+    """Map the indexes of new tokens to those they replace, where as many are new as were removed."""
+    found: dict[int, int] = {}
+    for (j, i), (next_j, next_i) in pairwise([(-1, -1), *sorted(kept.items()), (after, before)]):
+        if next_j - j == next_i - i:
+            found |= {j + k: i + k for k in range(1, next_j - j)}
+    return found
 
 
 def _split(gap: str) -> tuple[str, str]:

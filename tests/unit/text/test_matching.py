@@ -157,3 +157,44 @@ DEEP = " " * 10_000
 def test_what_would_fill_the_memory_is_not_made(text: str, old: str, new: str) -> None:
     with pytest.raises(TooMuchTextError):
         find(text, old, new, apart=True)
+
+
+@each(
+    ("there", "old", "new", "expected"),
+    [
+        ("t: 10", "t:10", "t:2.5", "t: 2.5"),
+        ("t: 1", "t:1", "t:-1", "t: -1"),
+        ("k: v", "k:v", "k:w # c", "k: w # c"),
+        ("a : 1", "a: 1", "b: 2", "b : 2"),
+        ("A=1", "A = 1", 'A = "x y"', 'A="x y"'),
+        ("A=f(x)", "A = f(x)", "A = g(f(x))", "A=g(f(x))"),
+        (
+            "def f(a, b=1):\n    return a*b\n",
+            "def f(a, b = 1):\n    return a * b\n",
+            "def f(a, b = 2):\n    return a * b\n",
+            "def f(a, b=2):\n    return a*b\n",
+        ),
+        ("--a=1 -b 2", "--a = 1 -b 2", "--a = 1 -b 3", "--a=1 -b 3"),
+        ("\tgcc  -O2 a.c", "\tgcc -O2 a.c", "\tgcc -O3 a.c", "\tgcc  -O3 a.c"),
+        ("f(a,\n  b)", "f(a, b)", "f(a, c)", "f(a, c)"),
+        ("a*b", "a * b", "c + d", "c+d"),
+        ("[80, 443]", "[80,443]", "[80,443,8080]", "[80, 443, 8080]"),
+        ("n=1,2,3", "n = 1, 2, 3", "n = 1, 2, 3, 4", "n=1,2,3,4"),
+        ("{ a }", "{a}", "{a, b}", "{ a, b }"),
+        # what the change gives is meant
+        ("t:  10", "t:10", "t: 30", "t: 30"),
+        ("A=1", "A = 1", "A = 1\nB = 2", "A=1\nB = 2"),
+        # words are not joined, and operators neither joined nor parted
+        ("x = 1", "x=1", "x+=1", "x += 1"),
+        ("x = 1", "x=1", "x==1", "x == 1"),
+        ("a<b", "a < b", "a < -b", "a< -b"),
+    ],
+)
+def test_the_white_space_of_the_text_stands_before_what_is_replaced(
+    there: str, old: str, new: str, expected: str
+) -> None:
+    found = find(there, old, new)
+    assert found is not None
+    assert found.step == "space"
+    (span,) = found.spans
+    assert there[: span.start] + span.text + there[span.end :] == expected
