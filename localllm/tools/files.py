@@ -3,7 +3,7 @@
 import asyncio
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 import msgspec
 
@@ -210,6 +210,8 @@ def _nothing(start: str, pattern: str) -> str:
 _MARKDOWN = (".md", ".markdown", ".mdx", ".mdown", ".mkd", ".qmd", ".rmd")
 _REPLACED = "[It replaced all that was in the file. To add to a file, use edit_file.]"
 _SEVERAL = 5  # lines
+_SHORT = 300  # characters; most pairs of letters occur somewhere in a long text
+_LEAST_SHARED = 0.25
 _UNWRAPPED = "(The code fence around the content was left out.)"
 
 
@@ -352,7 +354,7 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
         gone = await asyncio.to_thread(replaced_definitions, before, change.new.text, change.path)
         if gone:
             notes += [f"[No longer in {shown(change.path)}: {some_of(gone)}. What was to stay, put back.]"]
-        elif _is_other(before, change.new.text):
+        elif _is_other(before, change.new.text) or _is_other_prose(change.path, before, change.new.text):
             notes += [_REPLACED]
         notes += await asyncio.to_thread(new_errors, change.path, before, change.new.text)
         notes += await asyncio.to_thread(remark_on, change.path, change.new.text, before)
@@ -363,6 +365,14 @@ def _is_other(old: str, new: str) -> bool:
     """Return whether a new text has no line of the old one, which had several."""
     before = {line.strip() for line in old.splitlines()} - {""}
     return len(before) >= _SEVERAL and before.isdisjoint(line.strip() for line in new.splitlines())
+
+
+def _is_other_prose(path: str, old: str, new: str) -> bool:
+    """Return whether a short text has hardly a pair of letters of the old one: a corrected one has most of them."""
+    if not path.lower().endswith((*_MARKDOWN, ".txt")) or max(len(old), len(new)) > _SHORT:
+        return False
+    before, after = ({*pairwise(letters)} for letters in ("".join(old.split()), "".join(new.split())))
+    return len(before & after) < len(before) * _LEAST_SHARED
 
 
 def _told_of_write(change: _Change, facts: dict[str, Json], *, changed: bool) -> Phrase:

@@ -493,6 +493,27 @@ async def test_a_text_that_has_no_line_of_the_old_one_is_told_to_have_replaced_i
 
 
 @each(
+    ("path", "old", "new", "is_other"),
+    [
+        ("README.md", "# Weather station\n", "A new line.\n", True),
+        ("買い物.txt", "卵とパン\nりんご\n", "- 牛乳を買う\n", True),
+        ("README.md", "# Wether station\n", "# Weather station\n", False),
+        ("README.md", "# Weather\n", "# Weather\n\nA new line.\n", False),
+        ("買い物.txt", "卵とパンを買う\n", "卵とパンと牛乳を買う\n", False),
+        ("VERSION", "1.0\n", "2.4\n", False),
+        ("empty.txt", "\n", "A new line.\n", False),
+    ],
+)
+async def test_a_short_text_is_told_to_have_been_replaced(
+    project: Path, path: str, old: str, new: str, is_other: bool
+) -> None:
+    context = make_context(project)
+    await use(write_file, context, file_path=path, content=old)
+    written = await use(write_file, context, file_path=path, content=new)
+    assert ("[It replaced all that was in the file." in written.for_model) == is_other
+
+
+@each(
     ("path", "old", "new", "told"),
     [
         ("b.py", "def g(x):\n    return x\n", "def h(x):\n    return 2 * x\n", "[No longer in b.py: g. What was"),
