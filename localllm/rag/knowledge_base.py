@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple
 
 import msgspec
 
@@ -27,11 +26,11 @@ from localllm.rag.language_probe import script_of
 from localllm.rag.locations import FOLDER, delivered_collections, is_name, project_collections, user_folder
 from localllm.rag.manifest import Manifest
 from localllm.rag.origins import named_from, origins
-from localllm.rag.query import Query, parse_query
-from localllm.rag.question_parts import part_floor, split_query
+from localllm.rag.query import parse_query
+from localllm.rag.question_parts import Search, part_floor, split_languages
 from localllm.rag.records import Collection, FileRecord, Found, Hit, IngestEvent, IngestReport, OnEvent
 from localllm.rag.remarks import another_model, other_version, outdated_files, outdated_hits
-from localllm.rag.retrieval import Candidates, Weights, find_candidates, merge_neighbours, rank, with_parts
+from localllm.rag.retrieval import Candidates, Ranked, Weights, find_candidates, merge_neighbours, rank, with_parts
 from localllm.rag.shard_lock import ShardLock
 from localllm.rag.store import SCHEMA, Store
 from localllm.text import tokenising
@@ -285,7 +284,7 @@ class KnowledgeBase:
         if not parsed.words:
             raise KnowledgeBaseUsageError("rag_no_terms")
         wanted = max(count, MOST_RERANKED) if self._model else count
-        search = _Search(query, parsed, wanted, script_of(query), {}, {}, self._closed())
+        search = Search(query, parsed, wanted, script_of(query), {}, {}, self._closed())
         remarks = [remark for _, one in named for remark in other_version(one)]
         hits, more, nearest = await self._hits(named, search, remarks)
         if self._model and len(hits) > 1:
@@ -312,7 +311,7 @@ class KnowledgeBase:
         )
 
     async def _hits(
-        self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
+        self, named: Sequence[tuple[Store, Collection]], search: Search, remarks: list[Phrase]
     ) -> tuple[list[Hit], list[Hit], list[Hit]]:
         """Return the hits, the further ones, and, if there are none, the nearest passages."""
         floor, found = self._settings.rag.floor, await self._candidates(named, search, remarks)
@@ -321,13 +320,27 @@ class KnowledgeBase:
         ranked = with_parts(
             ranked, [rank(each, one.query, part_floor(one.query, floor)) for one, each in parts], search.top_k
         )
+        ranked = ranked or await self._in_one_language(named, search, found)
         if ranked:
             merged = named_from(self._root, merge_neighbours(ranked, len(ranked)))
             return merged[: search.top_k], merged[search.top_k :], []
         return [], [], named_from(self._root, merge_neighbours(rank(found, search.query, 0.0), _NEAREST))
 
+    async def _in_one_language(
+        self, named: Sequence[tuple[Store, Collection]], search: Search, found: Sequence[Candidates]
+    ) -> list[Ranked]:
+        """Rank by the words of one language of the query: passages in that language lack those of the other."""
+        for text, script in split_languages(search.text, lambda term: any(one.holding(term) for one in found)):
+            part = search.part(text)._replace(script=script)
+            ranked = rank(
+                await self._candidates(named, part, []), part.query, part_floor(part.query, self._settings.rag.floor)
+            )
+            if there := [one for one in ranked if script_of(one.payload.text) == script]:
+                return there
+        return []
+
     async def _candidates(
-        self, named: Sequence[tuple[Store, Collection]], search: "_Search", remarks: list[Phrase]
+        self, named: Sequence[tuple[Store, Collection]], search: Search, remarks: list[Phrase]
     ) -> list[Candidates]:
         """Find the candidates of each collection, without files that a rule closes."""
         rag = self._settings.rag
@@ -347,7 +360,7 @@ class KnowledgeBase:
             )
         return found
 
-    async def _query_vector(self, one: Collection, search: "_Search") -> tuple[Vector | None, Phrase | None]:
+    async def _query_vector(self, one: Collection, search: Search) -> tuple[Vector | None, Phrase | None]:
         """Embed the query with the collection's model; None if there is none or it does not know the script, with a
         remark if it should be available."""
         if (
@@ -458,24 +471,8 @@ def _user_store(settings: Settings, environ: Mapping[str, str]) -> Store:
     return ServerStore(settings.rag.qdrant_url, environ.get("QDRANT_API_KEY", "").strip(), folder)
 
 
-class _Search(NamedTuple):
-    """A query, and its vectors by embedding model; `failed` has why those that were asked gave none, for all parts."""
-
-    text: str
-    query: Query
-    top_k: int
-    script: str
-    vectors: dict[str, Vector]
-    failed: dict[str, Phrase]
-    is_closed: Callable[[str], bool]
-
-    def parts(self) -> "list[_Search]":
-        """Return a search for each of the things the query asks about; none if it is one."""
-        return [self._replace(text=one, query=parse_query(one), vectors={}) for one in split_query(self.text)]
-
-
 def _candidates(
-    store: Store, collection: Collection, search: _Search, vector: Vector | None, weights: Weights
+    store: Store, collection: Collection, search: Search, vector: Vector | None, weights: Weights
 ) -> Candidates:
     with store.reading(collection.name) as reader:
         return find_candidates(reader, collection, search.query, vector, weights, search.top_k)

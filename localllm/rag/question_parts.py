@@ -2,13 +2,19 @@
 
 A passage that answers one of them lacks the words of the others and would be found irrelevant. Split is only where both
 sides ask: what is left of a subject that both share ("how long is it and who signs it?") finds little alone.
+
+Models also write a query in two languages at once ("battery warranty バッテリー 保証"), of which no passage has both.
 """
 
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
+from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
+from localllm.rag.embedding import Vector
 from localllm.rag.query import Query, is_question, parse_query
 from localllm.text.sentences import split_sentences
 
@@ -39,6 +45,30 @@ _UNMARKED = late_pattern(r"(?<=か)(?=\s)")
 _LISTED = late_pattern(r"\s*[,;、]\s*|\s+(?:and|&)\s+|\s+/\s+")
 
 
+_JAPANESE = late_pattern(r"[\u3000-\u30ff\u3400-\u9fff\uff66-\uff9f]+")
+_LATIN = late_pattern(r"[A-Za-z][\w'-]*", re.ASCII)
+
+
+class Search(NamedTuple):
+    """A query, and its vectors by embedding model; `failed` has why those that were asked gave none, for all parts."""
+
+    text: str
+    query: Query
+    top_k: int
+    script: str
+    vectors: dict[str, Vector]
+    failed: dict[str, Phrase]
+    is_closed: Callable[[str], bool]
+
+    def parts(self) -> "list[Search]":
+        """Return a search for each of the things the query asks about; none if it is one."""
+        return [self.part(one) for one in split_query(self.text)]
+
+    def part(self, text: str) -> "Search":
+        """Return a search for a part of the query."""
+        return self._replace(text=text, query=parse_query(text), vectors={})
+
+
 _ELLIPTIC = 3
 """Subject words below which a part may say of what only in the question before: "can it remove pollen?"."""
 
@@ -59,6 +89,26 @@ def split_query(text: str) -> tuple[str, ...]:
     sentences = [text[span.start : span.end] for span in split_sentences(text)]
     parts = _asked(sentences) if any(map(is_question, sentences)) else list(filter(_tells, _listed(text)))
     return tuple(parts[:MOST_PARTS]) if len(parts) > 1 else ()
+
+
+def split_languages(text: str, is_known: Callable[[int], bool]) -> list[tuple[str, str]]:
+    """Return the words of each language of a query that has English and Japanese ones, with their script.
+
+    Left out are too few words; and the Japanese ones beside names (LDAP, KZ-4077) or English words that a passage has
+    (`is_known`, of a term), since these may be names too (docker compose).
+    """
+    text = unicodedata.normalize("NFKC", text)
+    english, japanese = _JAPANESE.sub(" ", text).strip(), _LATIN.sub(" ", text).strip()
+    if len(text) > _LONGEST or not english or not japanese:
+        return []
+    words = parse_query(english).subject()
+    if len(words) < _LEAST_WORDS:
+        return []
+    parts = [(english, "latin")]
+    is_translation = english.islower() and not parse_query(text).names
+    if is_translation and not any(is_known(word.hashes[0]) for word in words):
+        parts += [(japanese, "japanese")] if len(parse_query(japanese).subject()) >= _LEAST_WORDS else []
+    return parts
 
 
 def _asked(sentences: Sequence[str]) -> list[str]:

@@ -73,6 +73,35 @@ def test_passages_beyond_those_asked_for_are_known(knowledge: KnowledgeBase, tmp
         assert len({hit.file for hit in (*found.hits, *found.more)}) == 12
 
 
+def test_a_query_in_two_languages_finds_what_has_the_words_of_one(knowledge: KnowledgeBase, tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "warranty.md").write_text("Repairs take ten working days. The battery has a warranty of two years.\n")
+    (folder / "出張.md").write_text(
+        "# 出張\n\n宿泊費の上限は一泊一万円です。新幹線の予約は総務部が行います。\n", encoding="utf-8"
+    )
+    (folder / "修理.md").write_text("# 工具\n\n工具の修理は倉庫で受け付けます。\n", encoding="utf-8")
+    asyncio.run(knowledge.ingest([folder], "mixed"))
+
+    def files(query: str) -> list[str]:
+        return [Path(hit.file).name for hit in asyncio.run(knowledge.search(query, "mixed")).hits]
+
+    for query in (
+        "repairs 修理 working days",
+        "battery warranty バッテリー 保証",
+        "バッテリーのbattery warrantyを教えて",
+    ):
+        assert files(query) == ["warranty.md"], query
+    assert files("宿泊費 上限 hotel charge limit") == ["出張.md"]
+    for query in (
+        "battery LDAP 保証",
+        "parking permit 駐車 許可",
+        "battery warranty 新幹線 予約 KZ-4077",
+        "LDAP 宿泊費 上限",
+    ):
+        assert files(query) == [], query
+
+
 def test_documents_of_the_project_are_cited_by_their_path_in_it(knowledge: KnowledgeBase, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "sub" / "docs").mkdir(parents=True)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localllm.rag.query import parse_query
-from localllm.rag.question_parts import MOST_PARTS, part_floor, split_query
+from localllm.rag.question_parts import MOST_PARTS, part_floor, split_languages, split_query
 
 
 @pytest.mark.parametrize(
@@ -70,6 +70,26 @@ def test_what_says_too_little_stays_with_the_question_before() -> None:
         "What does a new badge cost? Who pays it?",
         "When is the canteen open on Sunday?",
     )
+
+
+@pytest.mark.parametrize(
+    ("query", "english", "japanese"),
+    [
+        ("battery warranty バッテリー 保証", "battery warranty", "バッテリー 保証"),
+        ("repairs 修理 working days", "repairs   working days", ""),
+        ("宿泊費 hotel limit", "hotel limit", ""),
+        ("Slack LDAP 通知 設定", "Slack LDAP", ""),
+        ("KZ-4077 error code 修理 日数", "KZ-4077 error code", ""),
+        ("VPN 有効期限 更新", "", ""),
+        ("repair working days", "", ""),
+        ("修理の日数", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_a_query_in_two_languages_has_one_of_each(query: str, english: str, japanese: str) -> None:
+    parts = [(english, "latin"), (japanese, "japanese")]
+    assert split_languages(query, lambda _term: False) == [part for part in parts if part[0]]
+    assert split_languages(query, lambda _term: True) == [part for part in parts[:1] if part[0]]
 
 
 @given(st.text(alphabet=" ,、。？?\nandwhoAのとを教えてか何休暇", max_size=1_100))
