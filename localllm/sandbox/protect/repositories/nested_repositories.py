@@ -3,7 +3,9 @@ another remote, while `git status` says the same in both."""
 
 import os
 import struct
+from hashlib import blake2b
 from pathlib import Path
+from typing import NamedTuple
 
 from localllm.base.folded_names import folded
 from localllm.sandbox.git_config import parse
@@ -20,6 +22,20 @@ from localllm.sandbox.protect.repositories.index_entries import (
 
 _MOST_SETTINGS = 1 << 19  # bytes
 _SPLIT = b"link"  # an index whose entries are for the most part in another file
+_MOST_KNOWN = 4
+
+
+class _Tracked(NamedTuple):
+    """The folders with files that an index lists, without their last slash, and those it lists as a whole (a sparse
+    index), both folded. `is_split`: there are more that it does not name."""
+
+    folders: frozenset[str]
+    whole: frozenset[str]
+    is_split: bool
+
+
+_known: dict[bytes, _Tracked] = {}
+"""By a hash of the index: one that lies around many new repositories is parsed once."""
 
 
 def diverts_pushes(top: Path, settings: bytes) -> bool:
@@ -56,14 +72,32 @@ def _is_tracked(top: Path, above: Path) -> bool:
     data = git if git.is_dir() else git.parent / (led_to(git) or ".git")
     try:
         content, size = content_of(data / "index", MOST_BYTES), hash_size(settings_of(data / "index"))
-        entries = list(entries_of(content, size))
-        is_split = any(name == _SPLIT for name, _, _ in extensions_of(content, size, entries))
+        tracked = _tracked_in(content, size)
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError, IndexError, struct.error):
         return True
-    inside = folded(f"{top.relative_to(above)}/")
-    paths = (folded(os.fsdecode(path)) for _, path in entries)
-    return is_split or any(
-        path.startswith(inside) or (path.endswith("/") and inside.startswith(path)) for path in paths
-    )
+    folder = folded(str(top.relative_to(above)))
+    ends = (at for at, character in enumerate(f"{folder}/") if character == "/")
+    return tracked.is_split or folder in tracked.folders or any(folder[:end] in tracked.whole for end in ends)
+
+
+def _tracked_in(content: bytes, size: int) -> _Tracked:
+    """Return what an index with hashes of this size lists. Raises ValueError, IndexError or struct.error."""
+    key = blake2b(content, digest_size=32, salt=bytes([size])).digest()
+    if (known := _known.get(key)) is None:
+        entries = list(entries_of(content, size))
+        is_split = any(name == _SPLIT for name, _, _ in extensions_of(content, size, entries))
+        paths = {path.rpartition(b"/")[0] for _, path in entries}
+        folders = set[str]()
+        for path in paths:
+            folder = folded(os.fsdecode(path))
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
+        whole = frozenset(folded(os.fsdecode(path[:-1])) for _, path in entries if path.endswith(b"/"))
+        known = _Tracked(frozenset(folders), whole, is_split)
+        for old in list(_known)[: len(_known) - _MOST_KNOWN + 1]:
+            _known.pop(old, None)
+        _known[key] = known
+    return known

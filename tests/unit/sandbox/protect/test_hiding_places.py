@@ -3,10 +3,12 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.protect.repositories import nested_repositories
 from localllm.sandbox.protect.repositories.repository import linked_data
 from localllm.sandbox.protect.revert import ProtectedFiles
 from tests.support.each import each
@@ -344,6 +346,26 @@ def test_a_new_repository_over_files_of_one_around_pushes_nowhere_else(root: Pat
     (root / "src/.git").rename(root / "src/old")
     (root / "src/old/x").rename(root / "src/.git")
     assert "src/.git/config" in files.end()
+
+
+def test_an_index_around_many_new_repositories_is_parsed_once(
+    root: Path, files: ProtectedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(root / "lib/deep/b.py")
+    commit(root)
+    parsed, entries_of = list[int](), nested_repositories.entries_of
+
+    def parse(content: bytes, hash_size: int) -> Iterator[tuple[int, bytes]]:
+        parsed.append(len(content))
+        return entries_of(content, hash_size)
+
+    monkeypatch.setattr(nested_repositories, "entries_of", parse)
+    files.begin()
+    for number in range(5):
+        init(root / f"build/{number}", FAR)
+    init(root / "lib", FAR)
+    assert files.end() == ("lib/.git/config",)
+    assert len(parsed) == 1
 
 
 def test_nor_does_one_whose_data_is_elsewhere_or_with_another_in_between(root: Path, files: ProtectedFiles) -> None:
