@@ -106,11 +106,14 @@ def _operands(texts: Iterable[str]) -> Iterator[str]:
 _OF_ALL = frozenset("rm rmdir unlink shred mv truncate tee ln chmod".split())
 """Programs that change each file among their operands."""
 _OF_LAST = frozenset({"cp", "install", "rsync"})
-_IN_PLACE = frozenset({"sed", "perl", "ruby"})
+_IN_PLACE = {"sed": "efl", "perl": "CDEFIMdemx", "ruby": "CEFIKTWerx"}
+"""And the letters among their options behind which the rest of the word is a value."""
 _BY_GIT = frozenset(
     "apply am checkout cherry-pick clean merge mv pull rebase reset restore revert rm stash switch".split()
 )
 _NEW_BRANCH = frozenset({"-b", "-B", "--orphan", "list", "show"})
+_DRY_RUNS = frozenset({"--dry-run", "--check", "--stat", "--numstat", "--summary", "--show-current-patch"})
+_DRY_BY_LETTER = frozenset({"clean", "rm", "mv"})
 _WHOLE = "."
 
 
@@ -128,10 +131,10 @@ def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
             named += operands
         elif program in _OF_LAST:
             named += operands[-1:]
-        elif program in _IN_PLACE and any(_is_in_place(text) for text in texts):
+        elif program in _IN_PLACE and any(_is_in_place(text, _IN_PLACE[program]) for text in texts):
             named += [word for word in operands if root.exists(posixpath.join(folder, word.text))]
-        elif program == "patch" or (
-            program == "git" and _verb([word.text for word in words]) in _BY_GIT and not _NEW_BRANCH.intersection(texts)
+        elif (program == "patch" and "--dry-run" not in texts) or (
+            program == "git" and _brings_back(_verb([word.text for word in words]), texts)
         ):
             found.append(_WHOLE)
     for place in [folder, *(posixpath.join(folder, one) for one in line.folders)]:
@@ -141,8 +144,19 @@ def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
     return found
 
 
-def _is_in_place(option: str) -> bool:
-    return option.startswith("--in-place") or (option[:1] == "-" and option[1:2] != "-" and "i" in option)
+def _brings_back(verb: str, texts: Sequence[str]) -> bool:
+    """Return whether this command of git, with these words, changes files."""
+    is_dry = any(text in _DRY_RUNS for text in texts) and "--apply" not in texts
+    is_dry |= verb in _DRY_BY_LETTER and any(text[:1] == "-" != text[1:2] and "n" in text for text in texts)
+    return verb in _BY_GIT and not is_dry and not _NEW_BRANCH.intersection(texts)
+
+
+def _is_in_place(option: str, with_value: str) -> bool:
+    """Return whether it is the option by which a file is changed. `with_value`: see `_IN_PLACE`."""
+    if option.startswith("--"):
+        return option.startswith("--in-place")
+    letters = option[1:] if option[:1] == "-" else ""
+    return "i" in letters[: min((letters.find(one) for one in with_value if one in letters), default=len(letters))]
 
 
 def may_be_dry(line: Line, files: Iterable[str]) -> bool:
