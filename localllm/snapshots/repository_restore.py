@@ -191,7 +191,9 @@ def _may_be_written(path: str) -> bool:
     """Whether the file can be restored without anything outside the sandbox executing its content. A command can fake a
     loss of any file, so hooks, attributes, references to other repositories, replaced objects and pending steps are
     never restored, nor the log of a branch with a name that a program trusts."""
-    is_trusted_log = is_protected(path.rpartition("/logs/")[2]) and "/logs/" in path
+    in_data = f"/{path}".rpartition("/.git/")[2]  # the repository may lie in a folder `logs`
+    _, is_log, ref = f"/{in_data}".rpartition("/logs/")
+    is_trusted_log = bool(is_log) and is_protected(ref)
     return bool(_WRITTEN.fullmatch(path)) and ".." not in path.split("/") and not is_trusted_log
 
 

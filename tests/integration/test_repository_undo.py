@@ -502,6 +502,19 @@ async def test_what_another_command_has_laid_for_a_moment_does_not_come_back(
     assert "other" in git(root.path, "branch")
 
 
+async def test_the_settings_of_a_repository_in_a_folder_of_logs_come_back(
+    commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
+) -> None:
+    nested = put(root.path / "var/logs/a.txt", "one\n").parent
+    git(nested, "init", "-q")
+    git(nested, "config", "user.name", "me")
+    git(nested, "add", ".")
+    git(nested, "commit", "-qm", "one")
+    await ran(commands, root, "rm -rf var/logs/.git")
+    undo(store, root)
+    assert 'name = "me"' in (nested / ".git/config").read_text()
+
+
 async def test_an_object_that_is_not_what_its_name_says_does_not_come_back(
     commands: CommandSnapshots, store: Snapshots, root: ProjectRoot
 ) -> None:
