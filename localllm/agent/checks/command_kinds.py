@@ -55,21 +55,21 @@ _TEST_FILE = late_pattern(
 _SYNTAX_CHECKS = {"ruby": ("-c", "-wc"), "perl": ("-c", "-wc"), "php": ("-l",), "lua": ("-p",), "luac": ("-p",)}
 _PARSERS = frozenset({"py_compile", "node", "ruby", "php", "perl", "bash", "sh", "zsh", "lua"})
 """Programs that check the syntax of a script, which they run without that option."""
-_PYTHON = late_pattern(r"python[\d.]{0,9}|py")
+PYTHON = late_pattern(r"python[\d.]{0,9}|py")
 _TEST_MODULES = frozenset({"pytest", "unittest", "doctest", "nose2", "tox", "nox", "behave"})
 _BUILD_MODULES = frozenset({"py_compile", "compileall", "build", "mypy", "pyright"})
 
 
 def command_kind(command: str) -> CommandKind:
     """Classify a command by its most significant part."""
-    found = {_kind(part) for part in _parts(command)}
+    found = {_kind(part) for part in parts_of(command)}
     for kind in _ORDER:
         if kind in found:
             return kind
     return "reading"
 
 
-def _parts(command: str) -> Iterator[str]:
+def parts_of(command: str) -> Iterator[str]:
     for part in _PART_ENDS.split(_HERE_DOCUMENT.sub(r"\3", command[:_LONGEST_COMMAND])):
         start = _BEFORE.match(part)
         if rest := part[start.end() if start else 0 :].strip(" \t)}"):
@@ -79,7 +79,7 @@ def _parts(command: str) -> Iterator[str]:
 def _kind(part: str) -> CommandKind:
     program, *words = part.split()
     program = _bare(program)
-    if _PYTHON.fullmatch(program):
+    if PYTHON.fullmatch(program):
         return _python_kind(words)
     if program in _TESTERS.split() or _TEST_FILE.fullmatch(program):
         return "test"
@@ -157,10 +157,10 @@ def shows_parsed(passed: str, failed: str) -> bool:
         return False
     files = {_bare(goal) for name, goal in _builds(failed) if name in _PARSERS and goal}
     names = "|".join(re.escape(name) for file in files for name in (file, file.rpartition(".")[0]))
-    programs = [_bare(part.split()[0]) for part in _parts(passed) if _kind(part) == "program"]
+    programs = [_bare(part.split()[0]) for part in parts_of(passed) if _kind(part) == "program"]
     return (
         len(files) == 1
-        and any(_PYTHON.fullmatch(name) or name in _PARSERS | files for name in programs)
+        and any(PYTHON.fullmatch(name) or name in _PARSERS | files for name in programs)
         and bool(re.search(rf"(?<![\w-])(?:{names})(?![\w-])", passed))
     )
 
@@ -169,7 +169,7 @@ def _builds(command: str) -> Iterator[tuple[str, str]]:
     """Yield the program and the goal, or the first file, of each build in a line; "" stands for all."""
     from localllm.code.grammars import language_of  # not needed at the start
 
-    for program, *words in (part.partition(">")[0].split() for part in _parts(command) if _kind(part) == "build"):
+    for program, *words in (part.partition(">")[0].split() for part in parts_of(command) if _kind(part) == "build"):
         name = words[words.index("-m") + 1] if "-m" in words[:-1] else _bare(program)
         is_goal = late_pattern(r"[A-Za-z][^=]*\Z").match if name in _RUNNERS.split() else language_of
         goals = [word for word in (word.strip("'\"") for word in words) if is_goal(word) and word not in _RUNNING]
@@ -178,7 +178,7 @@ def _builds(command: str) -> Iterator[tuple[str, str]]:
 
 _QUOTED = late_pattern(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
 _JOINT = late_pattern(r"(&&|\|\||;|\n|(?<![<>&0-9])&(?![>&]))")
-_ENDING = late_pattern(r"\bset -\w*e|\bexit\b")
+ENDING = late_pattern(r"\bset -\w*e|\bexit\b")
 _COMPUTED = late_pattern(r"\$\(|`|<\(")
 _OPENING = frozenset({"for", "while", "until", "if", "case", "select", "function"})
 _CLOSING = frozenset({"done", "fi", "esac"})
@@ -203,7 +203,7 @@ class _Segment(NamedTuple):
     operator: str
 
 
-def _segments(command: str) -> list[_Segment]:
+def segments_of(command: str) -> list[_Segment]:
     """Return the pipelines of a line, in order; empty if they cannot be told apart."""
     text = _HERE_DOCUMENT.sub(r"\3", command[:_LONGEST_COMMAND])
     plain = _QUOTED.sub(lambda found: "_" * len(found[0]), text)
@@ -224,13 +224,13 @@ def _segments(command: str) -> list[_Segment]:
     return found if depth == 0 else []
 
 
-def _kinds(plain: str) -> set[CommandKind]:
-    return {_kind(part) for part in _parts(plain)}
+def kinds_of(plain: str) -> set[CommandKind]:
+    return {_kind(part) for part in parts_of(plain)}
 
 
 def _writes(plain: str) -> bool:
     """Return whether a pipeline has a program that writes files, or writes into one."""
-    return bool(_INTO_FILE.search(plain)) or any(map(_is_writer, _parts(plain)))
+    return bool(_INTO_FILE.search(plain)) or any(map(_is_writer, parts_of(plain)))
 
 
 def _is_writer(part: str) -> bool:
@@ -256,22 +256,22 @@ def _git_command(part: str) -> str:
 def ran_after_changing(command: str, changed: Collection[str], *, succeeded: bool) -> bool:
     """Return whether a line has run a program after it changed these files, as in `sed -i s/a/b/ x.py && python x.py`:
     so far as it shows which of its commands has changed them."""
-    segments = _segments(command)
-    at = next((at for at in range(len(segments) - 1, 0, -1) if "program" in _kinds(segments[at].plain)), 0)
+    segments = segments_of(command)
+    at = next((at for at in range(len(segments) - 1, 0, -1) if "program" in kinds_of(segments[at].plain)), 0)
     if not at or any(one.operator == "&" for one in segments):
         return False
     last, behind = segments[at], segments[at + 1 :]
     if last.operator not in ("&&", ";", "\n") or any(one.operator == "||" for one in behind):
         return False
-    if not succeeded and (last.operator == "&&" or _ENDING.search(command)):
+    if not succeeded and (last.operator == "&&" or ENDING.search(command)):
         return False
     return all(_is_written_in(segments[:at], path) and not _is_written_in(segments[at:], path) for path in changed)
 
 
 def changed_after_testing(command: str, changed: Collection[str]) -> bool:
     """Return whether a line has changed one of these files after its last test or build: `pytest; sed -i … x.py`."""
-    segments = _segments(command)
-    tests = [at for at, one in enumerate(segments) if _kinds(one.plain) & {"test", "build"}]
+    segments = segments_of(command)
+    tests = [at for at, one in enumerate(segments) if kinds_of(one.plain) & {"test", "build"}]
     return bool(tests) and any(_is_written_in(segments[tests[-1] + 1 :], path) for path in changed)
 
 
@@ -283,7 +283,7 @@ def _is_written_in(segments: Sequence[_Segment], path: str) -> bool:
 
 def only_brings_back(command: str) -> bool:
     """Return whether git restores files from commits in a line, and makes no new commit in it."""
-    parts = [part for one in _segments(command) for part in _parts(one.plain)]
+    parts = [part for one in segments_of(command) for part in parts_of(one.plain)]
     of_git = {_git_command(part) for part in parts if _bare(part.partition(" ")[0]) == "git"}
     return bool(of_git & _GIT_BACK) and not of_git & _GIT_COMMITTERS
 
@@ -299,8 +299,8 @@ _RUNS = ("build", "program", "test")
 
 def only_formats(command: str) -> bool:
     """Return whether a line lays code out anew, and does nothing else that changes it."""
-    segments = _segments(command)
-    parts = [part.strip() for one in segments for part in _parts(one.plain)]
+    segments = segments_of(command)
+    parts = [part.strip() for one in segments for part in parts_of(one.plain)]
     rest = [part for part in parts if not _FORMATTER.match(part)]
     if len(rest) == len(parts) or any(_INTO_FILE.search(one.plain) for one in segments):
         return False
@@ -308,7 +308,7 @@ def only_formats(command: str) -> bool:
 
 
 _HIDES_CODE = late_pattern(r"\||;|\|\||&\s|\n")
-_FAILED = late_pattern(
+FAILED = late_pattern(
     r"^[ \t]*(?:FAILED|FAIL)\b|^not ok \d|^--- FAIL|^# fail [1-9]|\b[1-9]\d* (?:failed|failing|failures?)\b"
     r"|\b(?:failures|errors|failed)[=:] ?[1-9]|\btest result: FAILED|\bBUILD FAILED"
     r"|\b[1-9]\d* errors? (?:in \d|during collection)|\*\*\* \[[^\]\n]*\] Error",
@@ -356,7 +356,7 @@ def outcome(command: str, return_code: int, output: str) -> bool | None:
         last = "\n".join([line for line in end.splitlines() if line.strip()][-_LAST_LINES:])
         if _NO_PROGRAM.search(last):
             return None
-    return not (return_code or (is_hidden and _FAILED.search(end)))
+    return not (return_code or (is_hidden and FAILED.search(end)))
 
 
 _SCRIPT_ERROR = (
@@ -406,16 +406,16 @@ def tool_failed(command: str, return_code: int) -> bool:
     """Return whether a program that is none of the project, such as sqlite3 or curl, was to do something and failed."""
     if return_code in (0, *_STOPPED, *NOT_FOUND):
         return False
-    programs = [part.split()[0] for part in _parts(command) if _kind(part) == "program"]
+    programs = [part.split()[0] for part in parts_of(command) if _kind(part) == "program"]
     named = [name for name in programs if name not in _NO_TOOLS and name[0] != "-"]  # the option of `command -v`
     return bool(named) and not any(
-        "/" in name or "=" in name or _bare(name) in _OF_PROJECTS or _PYTHON.fullmatch(name) for name in named
+        "/" in name or "=" in name or _bare(name) in _OF_PROJECTS or PYTHON.fullmatch(name) for name in named
     )
 
 
 def program_failed(command: str, return_code: int) -> bool:
     """Return whether a program has failed, or was not found; not one whose exit code is its answer."""
-    programs = [part.split()[0] for part in _parts(command) if _kind(part) == "program"]
+    programs = [part.split()[0] for part in parts_of(command) if _kind(part) == "program"]
     is_failure = return_code not in (0, *_STOPPED)
     return is_failure and any(name not in _NO_TOOLS and name[0] != "-" for name in programs)
 

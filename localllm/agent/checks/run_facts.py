@@ -25,6 +25,7 @@ from localllm.agent.checks.command_kinds import (
     shows_parsed,
     tool_failed,
 )
+from localllm.agent.checks.last_answers import ended_by_answer
 from localllm.agent.checks.selected_tests import failed_tests
 from localllm.agent.checks.test_output import LOOKED_AT, found_no_tests
 from localllm.base.i18n import Phrase
@@ -252,7 +253,7 @@ class RunFacts:
         self.has_run = True
         output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
         kind = command_kind(command)
-        code = _code_of(payload, kind)
+        code = _code_of(payload, kind, command, output)
         if _INSTALLS.search(command):
             has_failed = payload["return_code"] != 0
             self.failed_install = Crash(command, error_line(output), self.calls) if has_failed else None
@@ -402,10 +403,12 @@ def _is_made_good(failed: TestRun, by: TestRun) -> bool:
     return is_other and shows_built(by.command, failed.command)
 
 
-def _code_of(payload: dict[str, Any], kind: CommandKind) -> int:
-    """Return the exit code of a command; in a pipe that of the test, build or program, which the last part hides."""
+def _code_of(payload: dict[str, Any], kind: CommandKind, command: str, output: str) -> int:
+    """Return the exit code of a command; that of the test, build or program where the last part hides it."""
     codes = [one["return_code"] for one in payload.get("failed_parts", ()) if command_kind(one["command"]) == kind]
-    return int(codes[-1] if codes else payload["return_code"])
+    code = int(codes[-1] if codes else payload["return_code"])
+    is_answer = code == 1 and not codes and kind in ("test", "build") and ended_by_answer(command, output)
+    return 0 if is_answer else code
 
 
 _SQL = late_pattern(r"(?:^|[;&|(\n])[ \t]*+(?:[^\s;&|(]{1,200}/)?(?:sqlite3|duckdb|psql|mysql|mariadb)(?=\s)")

@@ -10,6 +10,7 @@ from localllm.agent.run_stats import Tally
 from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.events import ToolCall
 from localllm.tools.results import ToolResult, failed
+from tests.support.each import each
 
 
 def result(name: str, error: LocalLLMError | None = None, **arguments: str) -> ToolResult:
@@ -80,6 +81,57 @@ RED, GREEN = command("pytest", 1, "1 failed"), command("pytest")
 def piped(part: str, code: int, behind: str, output: str, *changed: str) -> ToolResult:
     """What came of a pipe whose last program succeeded, though this part of it failed."""
     return command(f"{part} | {behind}", 0, output, *changed, failed_parts=[{"command": part, "return_code": code}])
+
+
+class TestAnswersBehindTests:
+    """A search or comparison behind a test, which ends with exit code 1."""
+
+    @each(
+        ("line", "output"),
+        [
+            ("python3 test_ab.py && grep -rn '\\bg\\b' *.py", ""),
+            ("python3 test_ab.py && grep -c old a.py", "0\n"),
+            ("python3 test_ab.py && echo OK && grep old a.py", "OK\n"),
+            (
+                "python3 test_ab.py && git diff --exit-code",
+                "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n",
+            ),
+            ("python3 test_ab.py && diff a.py b.py", "1c1\n< x = 1\n---\n> x = 2\n"),
+            ("python3 test_ab.py; grep -c old a.py", "0\n"),
+            ("python3 test_ab.py | grep -i fail", ""),
+            ("python3 test_ab.py 2>&1 | grep -c Error", "0\n"),
+            ("set -e; python3 test_ab.py; [ -f x ] && echo x", ""),
+            ("pytest -q && rg old", "3 passed in 0.01s\n"),
+            ("sh test.sh && grep old a.py", "all tests passed\n"),
+            ("python3 -m py_compile a.py && grep -n old a.py", ""),
+        ],
+    )
+    def test_their_no_is_no_failed_test(self, line: str, output: str) -> None:
+        assert noted(edited("a.py"), command(line, 1, output)).failed_test is None
+
+    @each(
+        ("line", "output"),
+        [
+            ("python3 test_ab.py && grep old a.py", "Traceback (most recent call last):\nAssertionError\n"),
+            ("python3 test_ab.py; grep old a.py", "Traceback (most recent call last):\nAssertionError\n"),
+            ("python3 test_ab.py && grep old a.py", "expected 2, got 1\n"),
+            ("pytest -q && grep old a.py", "1 failed, 2 passed\n"),
+            ("sh test.sh && grep old a.py", ""),
+            ("./run_tests.sh && grep old a.py", ""),
+            ("python3 test_ab.py", ""),
+            ("grep new a.py && python3 test_ab.py", ""),
+            ("python3 test_ab.py || grep old a.py", ""),
+            ("python3 test_ab.py | grep -q passed", ""),
+            ("set -e; sh test.sh; [ -f x ] && echo x", ""),
+            ("python3 test_ab.py && python3 b.py && grep old a.py", ""),
+        ],
+    )
+    def test_a_test_that_may_have_failed_has_failed(self, line: str, output: str) -> None:
+        assert noted(edited("a.py"), command(line, 1, output)).failed_test is not None
+
+    def test_a_test_that_failed_in_the_pipe_has_failed(self) -> None:
+        line, failed = "python3 test_ab.py | grep -i fail", [{"command": "python3 test_ab.py", "return_code": 1}]
+        assert noted(edited("a.py"), command(line, 1, "", failed_parts=failed)).failed_test is not None
 
 
 class TestPipes:
