@@ -348,6 +348,18 @@ class TestDeeds:
             ("Tag this as v1", ["git tag v1 none", "git tag v1"], "Tagged it as v1."),
             ("Push it", ["git push none main"], "I could not push main: there is no remote."),
             ("Push it", ["git push none main"], "The push failed: there is no remote called none."),
+            ("Tag and push it", ["git tag v1 && git push none v1"], "Tagged it as v1. There is no remote to push to."),
+            ("Make a branch x", ["git checkout -b x && test -f no"], "I created the branch x. There is no file no."),
+            ("Make a branch x", ["git branch | grep x", "git checkout -b x"], "I created the branch x."),
+            ("Go to x", ["git branch x", "git checkout -b x", "git switch x"], "Switched to the branch x."),
+            ("Merge x", ["git branch x", "git pull none x", "git merge x"], "Merged x into main: nothing was new."),
+            ("Remove test_a.py from l", ["echo a.py > l", "sed -i /test_a/d l"], "Removed test_a.py."),
+            ("Delete test_a.py", ["mkdir b; echo > b/test_a.py", "rm b/test_a.py"], "b/: test_a.py is deleted."),
+            (
+                "Delete test_a.py, and call a.py so",
+                ["rm test_a.py", "mv a.py test_a.py"],
+                "I deleted test_a.py, and renamed a.py to test_a.py.",
+            ),
         ],
     )
     async def test_one_that_was_done_is_let_be(

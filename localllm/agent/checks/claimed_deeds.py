@@ -6,7 +6,7 @@ from pathlib import Path
 from localllm.agent.checks.findings import Finding, short_command
 from localllm.agent.checks.run_facts import RunFacts
 from localllm.agent.phrases import answer_phrases as phrases
-from localllm.agent.phrases.claimed_files import removed_files
+from localllm.agent.phrases.claimed_files import is_touched, removed_files
 from localllm.agent.phrases.phrase_search import sentences_in
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
@@ -35,16 +35,30 @@ _NOT_DONE = late_pattern(
 )
 
 
-def findings(facts: RunFacts, root: Path, text: str, is_older: Callable[[str], bool]) -> Iterator[Finding]:
+_OUT_OF = late_pattern(
+    r"(?i)\b(?:remov|delet|drop|tak|strik|cut)\w*\b(?:[^.\n]|\.\w){0,80}? (?:from|out of)\b"
+    r"|から[^。\n]{0,60}(?:消|削除|除|外)"
+)
+"""Matches a request in which a name, perhaps that of a file, is to go from somewhere."""
+
+
+def findings(
+    facts: RunFacts, root: Path, request: str, text: str, is_older: Callable[[str], bool]
+) -> Iterator[Finding]:
     """Yield the deeds that the answer claims and that were not done. `is_older` returns whether a file is there since
     before the run."""
-    if facts.has_changed and not phrases.admits_failure(text):
-        there = [path for path in removed_files(text) if is_older(path) and (root / path).is_file()]
+    if facts.has_changed and not phrases.admits_failure(text) and not _OUT_OF.search(request):
+        there = [
+            path
+            for path in removed_files(text)
+            if is_older(path) and (root / path).is_file() and not is_touched(facts.changed, path)
+        ]
         if there:
             reason = Phrase("{path} is still there", path=some_of(there))
             yield Finding("still_there", reason, contradicts=True, params={"path": some_of(there)})
     for operation, failed in facts.failed_git.items():
-        if phrases.admits_failure(text) or not _is_claimed(operation, text):
+        by_hand = operation == "revert" and any(at > failed.at for at in facts.changed.values())
+        if by_hand or phrases.admits_failure(text) or not _is_claimed(operation, text):
             continue
         command = short_command(failed.command)
         reason = Phrase("the last run ended by an error ({command})", command=command)

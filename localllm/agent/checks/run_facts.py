@@ -50,10 +50,16 @@ _INSTALLS = late_pattern(
 _GIT = late_pattern(
     r"\bgit (?:-\S{1,80} (?:\w[\w.]{0,40}=\S{0,80} )?){0,4}"
     r"(merge|pull|rebase|cherry-pick|revert|tag|push|stash|branch|checkout|switch)(?![\w-])"
+    r"(?! +(?:pop|apply|list|show|drop|clear|-[dDl]|--(?:abort|quit|skip|list|delete|show-current|all))\b)"
+    r"(?![^\n;&|]{0,200} -- )"
 )
+"""Matches no looking at tags and branches, no deleting of them, no way back, and no checkout of single files."""
+_ELSE_RUNS = late_pattern(r"(?:&&|\|\||[;\n]|(?<!\|)\|(?!\|)) *+(?!exit\b)[^\s;]")
 _STOPPING = ("merge", "pull", "rebase", "cherry-pick", "revert")
 """Operations that exit with 1 where they stop at a conflict."""
 _FATAL = 128
+_ALIKE_IN_GIT = (frozenset({"merge", "pull", "rebase", "cherry-pick"}), frozenset({"checkout", "switch", "branch"}))
+"""Operations by which the same may be reached."""
 _NOTHING_TO_DO = ("edit_already_applied", "edit_no_change")
 
 
@@ -194,12 +200,21 @@ class RunFacts:
         self.changed |= changed
 
     def _note_git(self, command: str, code: int, output: str) -> None:
-        """Record which operations of git have failed. One that stopped at a conflict is in progress."""
-        for operation in _GIT.findall(command):
-            if code >= _FATAL or (code and operation not in _STOPPING):
-                self.failed_git[operation] = Crash(command, error_line(output), self.calls)
-            else:
-                self.failed_git.pop(operation, None)
+        """Record which operations of git have failed. One that stopped at a conflict is in progress. Of a command that
+        does more, the exit code tells only of the last part."""
+        found = [*_GIT.finditer(command)]
+        if not found:
+            return
+        last = found[-1][1]
+        if code >= _FATAL or (code and last not in _STOPPING):
+            if not _ELSE_RUNS.search(command, found[-1].end()):
+                self.failed_git[last] = Crash(command, error_line(output), self.calls)
+            return
+        done = {one[1] for one in found}
+        for group in _ALIKE_IN_GIT:
+            done |= group if done & group else set()
+        for operation in done:
+            self.failed_git.pop(operation, None)
 
     def _note_commit(self, *, is_made: bool, is_empty: bool) -> None:
         self.has_committed = self.has_committed or is_made

@@ -114,7 +114,7 @@ class WorkChecks:
         yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
-        yield from self._of_deeds(text)
+        yield from self._of_deeds(state, text)
         yield from self._of_shown(state, text)
         yield from self._of_old_names(state, text)
         yield from self._of_new_test(state, text)
@@ -268,12 +268,12 @@ class WorkChecks:
             reason = Phrase("{path} was not changed", path=some_of(same))
             yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
 
-    def _of_deeds(self, text: str) -> Iterator[Finding]:
+    def _of_deeds(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer says was deleted, or done with git, and was not."""
         if self._facts.has_changed or self._facts.failed_git:
             from localllm.agent.checks import claimed_deeds  # not needed at the start
 
-            yield from claimed_deeds.findings(self._facts, self._tools.root, text, self._is_older)
+            yield from claimed_deeds.findings(self._facts, self._tools.root, state.goal, text, self._is_older)
 
     def _of_shown(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a change of the project's code is only shown, where the request may have been for it."""

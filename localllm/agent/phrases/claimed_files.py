@@ -92,13 +92,13 @@ _ADDED_JA = late_pattern(
 )
 _REMOVED_ONE = late_pattern(
     r"\b(?:deleted|removed|got rid of) (?:the )?(?:(?:old|unused|obsolete) )?(?:files? )?"
-    + _QUOTED
-    + _LIST
-    + r"(?= and\b|[.,;:!]|$)",
+    + rf"(?>{_QUOTED}{_LIST})(?= and\b|[.,;:!]|$)(?!,? (?:and )?[^.,;\n]{{1,40}} from\b)",
     re.ASCII | re.IGNORECASE,
 )
 _IS_REMOVED = late_pattern(
-    _QUOTED + _LIST + r" (?:is|are|was|were|has been|have been)(?: now)? (?:deleted|removed|gone)\b(?! from)",
+    _QUOTED
+    + _LIST
+    + r" (?:is|are|was|were|has been|have been)(?: now)? (?:deleted|removed|gone)\b(?! (?:from|as|in) )",
     re.ASCII | re.IGNORECASE,
 )
 _REMOVED_JA = late_pattern(
@@ -107,6 +107,8 @@ _REMOVED_JA = late_pattern(
     + r" ?(?:を|は)(?:(?:すべて|全て|完全に|すでに)?(?:削除|消去)(?:し(?:まし|、|て[、い])|され(?:まし|、)|済み)"
     r"|消し(?:まし|、|て、))"
 )
+_OUT_OF_TEXT = late_pattern(r"\b(?:in|from|of)\b|から|(?:の|にある) ?[`「]?$", re.IGNORECASE)
+"""Matches, before the name of a file, what the name alone was taken out of."""
 _NOT_REMOVED = late_pattern(
     r"\b(?:if|when|once|until|unless|should|would|will|could|can|may|must|not|cannot|never|no)\b|n't\b|\?$"
     r"|場合|れば|たら|なら|ません|ない|なかった|ください|下さい|か[。？]?$",
@@ -280,6 +282,7 @@ def removed_files(answer: str) -> list[str]:
         if "." in said and not _NOT_REMOVED.search(said)
         for pattern in (_REMOVED_ONE, _IS_REMOVED, _REMOVED_JA)
         for match in pattern.finditer(said)
+        if not _OUT_OF_TEXT.search(said[: match.start()])
         for path in _paths(match)
     )
     return list(dict.fromkeys(found))
