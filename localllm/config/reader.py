@@ -248,10 +248,25 @@ def parse(text: str, file: Path) -> dict[str, Json]:
             "config_bad_toml", file=file, line=line, reason=Phrase("It is nested too deeply")
         ) from error
     except ValueError as error:  # TOMLDecodeError, and numbers too long for Python
-        position = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)$", str(error))
+        position = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", str(error))
         line = (position and position[1]) or text.rstrip("\n").count("\n") + 1
         reason = str(error)[: position.start()] if position else str(error)
+        if position and position[2] and (name := _unquoted(text.split("\n")[int(line) - 1], int(position[2]) - 1)):
+            reason = Phrase('The name {name} needs quotes ("{name}")', name=name)
         raise ConfigurationError("config_bad_toml", file=file, line=line, reason=reason) from error
+
+
+_NAME_CHARACTERS = r"[^\s\"'#=\[\]{},.\\]"
+_UNQUOTED = late_pattern(rf"(?<!{_NAME_CHARACTERS}){_NAME_CHARACTERS}{{1,60}}(?=[ \t]*[=.\]])")
+
+
+def _unquoted(line: str, column: int) -> str:
+    """Return the name around `column` that is only valid in quotes, as a Japanese one; "" if there is none."""
+    for found in _UNQUOTED.finditer(line):
+        is_here = found.start() <= column < found.end() and not line[: found.start()].rstrip().endswith("=")
+        if is_here and not found[0].isascii() and found[0].isprintable():
+            return found[0]
+    return ""
 
 
 Faults = list[ConfigurationError]

@@ -334,6 +334,28 @@ class TestErrors:
         if "9999" not in text:  # what Python refuses for its length has no line of its own
             assert error.what == f"{place.project}:{line}: not valid TOML."
 
+    @pytest.mark.parametrize(
+        ("text", "name"),
+        [
+            ('[commands.aliases]\n短く = "一文で答えて: $ARGUMENTS"\n', "短く"),
+            ('[commands.aliases]\r\nok = "x"\r\nab短く="x"\r\n', "ab短く"),
+            ('commands.aliases.短く = "x"\n', "短く"),
+            ('commands = { aliases = { 短く = "x" } }\n', "短く"),
+            ("[commands.短く]\n", "短く"),
+            ('[commands.aliases]\nrésumé = "x"\n', "résumé"),
+            ("[commands.aliases]\nx = 短く\n", ""),
+            ("[commands.aliases]\n短く\n", ""),
+            ('[commands.aliases]\n短く＝"x"\n', ""),
+            ('[commands.aliases]\nmy alias = "短く"\n', ""),
+            ('[commands.aliases]\n\u202e短 = "x"\n', ""),
+        ],
+    )
+    def test_a_name_that_needs_quotes_is_said(self, place: Place, text: str, name: str) -> None:
+        place.project.write_text(text, encoding="utf-8")
+        error = place.error()
+        assert error.code == "E1002"
+        assert (error.why == f'The name {name} needs quotes ("{name}").') == bool(name), error.why
+
     def test_unreadable(self, place: Place) -> None:
         place.project.mkdir()
         assert place.error().why == "Is a directory."
