@@ -330,6 +330,8 @@ class TestDeeds:
                 "an error (git merge",
             ),
             ("Push it", "git push none main", "I pushed main.", "an error (git push"),
+            ("Copy a.py to b.py, but keep a.py", "cp a.py b.py; rm a.py", "Copied.", "a.py changed, though"),
+            ("a.py を b.py に。元のファイルは残して", "cp a.py b.py; rm a.py", "しました。", "a.py changed, though"),
         ],
     )
     async def test_one_that_was_not_done_is_told(

@@ -130,7 +130,7 @@ class WorkChecks:
     def _of_ban(self, state: RunState) -> Iterator[Finding]:
         """Yield the files that were changed though the request forbids changes, and nobody was asked."""
         facts = self._facts
-        yield from self._of_banned_files()
+        yield from self._of_banned_files(state.query)
         paths = [path for path in facts.changed if path in facts.edited or is_code(path)]
         if not paths or self._tools.is_attended or not request_phrases.forbids_change(state.query):
             return
@@ -142,13 +142,20 @@ class WorkChecks:
             reason = Phrase("{paths} changed, though the request forbids changes", paths=listed)
             yield Finding("banned", reason, contradicts=True, params={"paths": listed})
 
-    def _of_banned_files(self) -> Iterator[Finding]:
-        """Yield the files that the request orders to leave as they are, and that are not: a person was asked before the
-        tools for files changed them."""
+    def _of_banned_files(self, request: str) -> Iterator[Finding]:
+        """Yield the files that the request orders to leave as they are, and that are not, or that are to stay, and are
+        gone: a person was asked before the tools for files changed them."""
         banned = self._tools.bans.files
-        if not self._facts.changed or not banned:
+        if not self._facts.changed:
             return
-        changed = [path for path in self._tools.changes.changed_since(self._position) if is_among(path, banned)]
+        from localllm.agent.phrases.banned_files import kept_files  # most runs end without a change
+
+        kept = {path.removeprefix("./") for path in kept_files(request)}
+        if not (banned or kept):
+            return
+        differ = self._tools.changes.changed_since(self._position)
+        gone = [path for path in differ if path in kept and not (self._tools.root / path).exists()]
+        changed = [*gone, *(path for path in differ if path not in gone and is_among(path, banned))]
         asked = self._facts.edited if self._tools.is_attended else ()
         if paths := [path for path in changed if path not in asked]:
             listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))

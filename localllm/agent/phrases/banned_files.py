@@ -51,6 +51,24 @@ _BANS_JA = late_pattern(
     rf"|(?:変更|編集|修正)(?:は)?(?:[しす]{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
     r"|そのまま(?:に(?!コピー)|で|残|とし|(?=[。、]|$)))"
 )
+_KEEPS = (
+    late_pattern(
+        rf"\b(?:do not|don't|never|without) (?:delet|remov|eras)(?:e|ing)? {THE}{FILES}(?! from)", re.IGNORECASE
+    ),
+    late_pattern(
+        rf"\b(?:keep|keeping|leave|leaving|preserve) {THE}{FILES}"
+        r"(?: (?:file|in place|there|around|too|as well|as a backup)){0,2}(?=\W{0,3}$|[,;:.!)]| (?:and|but)\b)",
+        re.IGNORECASE,
+    ),
+)
+_KEEPS_JA = late_pattern(rf"{FILES} ?(?:は|を|も)(?:消さ{NOT_JA}|(?:削除|消去)(?:は)?[しす]{NOT_JA}|残[しす]|保持)")
+_ORIGINAL = late_pattern(
+    r"\b(?:keep|leave|preserve|without (?:removing|deleting)|(?:do not|don't) (?:delete|remove)) (?:the |its )?"
+    r"(?:original|source)s?\b(?! \w+(?:ing|s)\b)"
+    r"|元の?(?:ファイル)?(?:は|を)(?:残し|保持|消さな|消さず|削除しな|削除せず)",
+    re.IGNORECASE,
+)
+"""Matches that what something is made from is to stay."""
 OF_PROGRAM_JA = r"ように(?:直|変|修正|改|設定)|(?:ない|ず)[^」]{0,6}」と|ずに(?:終わ|済)"
 """Matches what is said of a program that is to be changed, or to be written down, and not to the assistant."""
 OPEN = late_pattern(
@@ -64,6 +82,13 @@ OPEN = late_pattern(
 def banned_files(request: str) -> list[str]:
     """Return the files, and the folders with their `/`, that a request forbids to change."""
     return named_by(request, _BANS, _BANS_JA)
+
+
+def kept_files(request: str) -> list[str]:
+    """Return the files that a request forbids to delete, but not to change."""
+    kept = named_by(request, _KEEPS, _KEEPS_JA)
+    said = ends_of(request)
+    return [*kept, *(match["path"] for match in PATH.finditer(said))] if _ORIGINAL.search(said) else kept
 
 
 def named_by(request: str, patterns: Sequence[re.Pattern[str]], pattern_ja: re.Pattern[str]) -> list[str]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.agent.phrases.banned_files import kept_files
 from localllm.agent.phrases.request_phrases import banned_files
 from localllm.agent.run_stats import AgentResult
 from localllm.config.schema import SafetySettings
@@ -143,3 +144,23 @@ async def test_a_name_means_the_file_that_is_there_and_no_other_of_that_name(tmp
     result, told = await ended(tmp_path, request, FIX_A, fix_top, "x is 2 in lib/a.py; nothing was run.")
     assert (result.status, told) == ("done", [])
     assert [(tmp_path / name).read_text() for name in ("lib/a.py", "a.py")] == ["x = 2\n", "x = 1\n"]
+
+
+@each(
+    ("request_", "kept"),
+    [
+        ("Convert conf.yaml to JSON, but keep conf.yaml", ["conf.yaml"]),
+        ("Convert conf.yaml to JSON; don't delete conf.yaml.", ["conf.yaml"]),
+        ("conf.yaml を JSON に変換して。conf.yaml は消さないで", ["conf.yaml"]),
+        ("conf.yaml を JSON に変換して。元のファイルは残して", ["conf.yaml"]),
+        ("conf.yaml を JSON に変換して（元ファイルは保持）", ["conf.yaml"]),
+        ("Convert conf.yaml to JSON and leave the original in place", ["conf.yaml"]),
+        ("Keep README.md short.", []),
+        ("Remove old.py", []),
+        ("Don't remove f from a.py", []),
+        ("a.py の f を消さないで", []),
+        ("Keep the original names in a.py", []),
+    ],
+)
+def test_what_is_not_to_be_deleted(request_: str, kept: list[str]) -> None:
+    assert kept_files(request_) == kept
