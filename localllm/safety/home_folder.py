@@ -14,6 +14,8 @@ _MOST_ENTRIES = 5_000
 _NOT_HIDDEN = ("Library", "AppData", "Documents/PowerShell", "Documents/WindowsPowerShell")
 """What macOS and Windows keep in the home under other names: keys, mail, and what they run at each login."""
 
+_OF_PROCESSES = ("/proc", "/sys")  # the keys in the environment of each process, for a project that is `/`
+
 
 def is_in_home(root: Path) -> bool:
     """Return whether the project `root` is the user's home, or holds it."""
@@ -28,8 +30,8 @@ def is_hidden_in_home(path: str) -> bool:
 
 
 def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
-    """Add rules by which hidden files of a home in the project are shown only after a question, and this program's own
-    data never. Those that come later are not among them."""
+    """Add rules by which hidden files of a home in the project are shown only after a question; this program's own
+    data, and what Linux shows of processes, never. Those that come later are not among them."""
     if not is_in_home(root):
         return settings
     top, home = os.path.realpath(root), _home()
@@ -41,7 +43,8 @@ def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
         names = []
     places = [home / name for name in (*names, *_NOT_HIDDEN)]
     rules = [_rule(top, str(place), "ask") for place in places if os.path.lexists(place)]
-    rules += [_rule(top, os.path.realpath(folder), "deny") for folder in (state_folder(), cache_folder())]
+    own = (os.path.realpath(folder) for folder in (state_folder(), cache_folder()))
+    rules += [_rule(top, folder, "deny") for folder in (*own, *_OF_PROCESSES)]
     return msgspec.structs.replace(settings, rules=(*settings.rules, *filter(None, rules)))
 
 

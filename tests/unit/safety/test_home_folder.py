@@ -61,6 +61,11 @@ def test_a_project_in_the_home_has_no_such_rules(home: Path) -> None:
     assert place_notices(home / "notes", open_storage(home / "notes")) == []
 
 
+def test_processes_are_closed_where_the_project_is_everything(home: Path) -> None:
+    assert decision(Path("/"), "/proc/self/environ") == "deny"
+    assert decision(Path("/"), str(home / "notes/a.txt")) == "allow"
+
+
 def test_the_start_says_so(home: Path) -> None:
     assert "holds your home" in place_notices(home, open_storage(home))[0]
 
