@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
@@ -134,11 +135,20 @@ class HarmfulChanges:
         file = self._before(git)
         if file and file.content and stat.S_ISREG(file.mode) and (said := gitfile_target(file.content)):
             places.append(settings_of(Path(os.path.normpath(top / said)) / "index"))
-        in_modules = (self._root / path for path in self.known.before if "/modules/" in path and is_git_settings(path))
-        for place in dict.fromkeys([*places, *in_modules]):
-            entry = self._before(place)
-            if entry and entry.content and (place in places or work_tree_in(entry.content, place.parent) == top):
-                yield entry.content
+        contents = [entry.content for entry in map(self._before, dict.fromkeys(places)) if entry and entry.content]
+        yield from dict.fromkeys([*contents, *self._in_modules.get(top, ())])
+
+    @cached_property
+    def _in_modules(self) -> dict[Path, list[bytes]]:
+        """The settings of submodules from before, by the work tree that they name."""
+        found: dict[Path, list[bytes]] = {}
+        for path in self.known.before:
+            if "/modules/" in path and is_git_settings(path):
+                place = self._root / path
+                entry = self._before(place)
+                if entry and entry.content and (top := work_tree_in(entry.content, place.parent)):
+                    found.setdefault(top, []).append(entry.content)
+        return found
 
     def _before(self, place: Path) -> Entry | None:
         return self.was(str(place.relative_to(self._root))) if place.is_relative_to(self._root) else None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.protect import harmful_changes
 from localllm.sandbox.protect.repositories import nested_repositories
 from localllm.sandbox.protect.repositories.repository import linked_data
 from localllm.sandbox.protect.revert import ProtectedFiles
@@ -461,3 +462,26 @@ def test_submodules_and_work_trees_may_be_made_anew(root: Path, files: Protected
     assert files.end() == ("other/.gitmodules",)
     subprocess.run([*git, "-C", "mod", "status"], check=True)
     subprocess.run([*git, "-C", "other", "status"], check=True)
+
+
+def test_the_settings_of_submodules_are_parsed_once_for_all_that_are_made_anew(
+    root: Path, files: ProtectedFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git = with_submodule(root, tmp_path)
+    for name in ("second", "third"):
+        subprocess.run([*git, "submodule", "--quiet", "add", str(tmp_path / "source"), name], check=True)
+    parsed, work_tree_in = list[Path](), harmful_changes.work_tree_in
+
+    def parse(settings: bytes, data: Path) -> Path | None:
+        parsed.append(data)
+        return work_tree_in(settings, data)
+
+    monkeypatch.setattr(harmful_changes, "work_tree_in", parse)
+    files.begin()
+    for name in ("mod", "second", "third"):
+        shutil.rmtree(root / name)
+    assert files.end() == ()
+    files.begin()
+    subprocess.run([*git, "submodule", "--quiet", "update", "--init"], check=True)
+    assert files.end() == ()
+    assert sorted(parsed) == [root / ".git/modules" / name for name in ("mod", "second", "third")]
