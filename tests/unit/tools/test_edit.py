@@ -63,6 +63,14 @@ async def test_a_passage_is_replaced_and_shown_in_place(tmp_path: Path) -> None:
     assert edit_file.writes == ("file_path",)
 
 
+async def test_a_function_that_an_edit_leaves_twice_is_named(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    old = "def double(x):\n    return x * 2\n"
+    new = f"def double(x):\n    return x + x\n\n\n{old}"
+    output = await use(edit_file, make_context(tmp_path), file_path="a.py", old_string=old, new_string=new)
+    assert output.for_model.endswith("[double is defined twice now (lines 8, 12): the last one counts.]")
+
+
 def test_an_edit_of_the_whole_file_is_looked_at_as_a_whole_file_write_is(tmp_path: Path) -> None:
     put(tmp_path / "a.py", CODE)
     context = make_context(tmp_path)
