@@ -12,7 +12,7 @@ _LEAST_REQUEST = 20
 _OF_CHINESE = r"(?i)chin(?:ese|esisch|ois|o)\b|mandarin|(?<![a-z])zh(?![a-z])|translat|[\u3400-\u4dbf\u4e00-\u9fff]"
 _OF_ENGLISH = r"(?i)英|訳|english"
 _WANTS_TEXT = (
-    r"(?i)見せ|表示|出力|引用(?!符)|そのまま|原文|全文|読み上げ|文面|文案|メッセージ|コメント|プロンプト|タイトル|コミット"
+    r"(?i)見せ|表示|出力|引用(?!符)|そのまま|原文|全文|中身|条文|貼って|\bcat\b|最[初後]の\s?\d|先頭|末尾|読み上げ|文面|文案|メッセージ|コメント|プロンプト|タイトル|コミット"
     r"|(?:文章|文|説明|題|名前)を?(?:書|作|考|付)|ドキュメント|readme|docstring|changelog|issue|リリース"
 )
 """Matches a request for a text that may be in English in itself."""

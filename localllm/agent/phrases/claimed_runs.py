@@ -7,7 +7,8 @@ from localllm.agent.phrases.phrase_search import search_ja, sentences_in
 _RAN_BY_ME = (
     r"(?i)(?:\bi(?:'ve| have)? (?:(?:now|also|just|then|successfully|already) ){0,2}"
     r"(?:ran|run|executed|launched|started)\b"
-    r"(?! (?:into|out|(?:an? )?(?:quick |full )?search|by|from|(?:an? |the )?`?(?:grep|rg|ripgrep))\b)"
+    r"(?! (?:into|out|through|over|the numbers|with|at|on|\w{2,20}ing|(?:an? )?(?:quick |full )?search|by|from"
+    r"|`?(?:git_|analy[sz]e_|search_|list_|read_)\w{1,20}|(?:an? |the )?`?(?:grep|rg|ripgrep))\b)"
     r"|^(?:ran|executed|launched) (?:it|the|`))"
 )
 _RAN_JA = (
