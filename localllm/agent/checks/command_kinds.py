@@ -34,6 +34,9 @@ _OF_FILES = (
     "apply apt apt-get brew chmod chown conda cp dd git gofmt install ln mkdir mv patch perl pip pip3 rename rm rmdir"
     " rsync sed tar tee touch truncate unzip xargs zip black isort prettier"
 )
+_GIT_READS = frozenset(
+    {"status", "diff", "log", "show", "blame", "grep", "ls-files", "rev-parse", "shortlog", "reflog"}
+)
 _TESTERS = (
     "ava bats busted ctest jest karma mocha nose2 nosetests nox phpunit playwright prove py.test pytest rspec tox"
     " vitest"
@@ -93,6 +96,8 @@ def _kind(part: str) -> CommandKind:
         return _script_kind(words)
     if program in _READERS.split():
         return "files" if ">" in part and not re.search(r"[0-9&]>|/dev/null", part) else "reading"
+    if program == "git" and words and words[0] in _GIT_READS and not set('>"') & set(part):
+        return "reading"
     return "files" if program in _OF_FILES.split() else "program"
 
 

@@ -142,8 +142,8 @@ class RunFacts:
         """Whether a command has run to its end."""
         self.failed_program: Crash | None = None
         """The newest program, if it failed, whatever was changed."""
-        self.failed_install: Crash | None = None
-        """The newest command that was to install something, if it failed."""
+        self.failed_tool: Crash | None = None
+        """The newest command that was to install, move or format something, if it failed."""
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
         self.had_committed = self.had_committed or self.has_committed
@@ -269,9 +269,9 @@ class RunFacts:
         output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
         kind = command_kind(command)
         code = _code_of(payload, kind, command, output)
-        if _INSTALLS.search(command):
+        if kind == "files" or _INSTALLS.search(command):
             has_failed = payload["return_code"] != 0
-            self.failed_install = Crash(command, error_line(output), self.calls) if has_failed else None
+            self.failed_tool = Crash(command, error_line(output), self.calls) if has_failed else None
         self._note_git(command, int(payload["return_code"]), output)
         if commits(command):
             is_made = has_committed(int(payload["return_code"]), output)

@@ -88,8 +88,9 @@ class TestRunChecks:
         run failed."""
         facts = self._facts
         is_admitted = phrases.admits_failure(text) or phrases.says_it_raises(text)
-        if (failed := facts.failed_install) and claimed_runs.claims_install(text):
-            if not is_admitted:
+        is_done = claimed_runs.claims_install(text) or (not facts.has_changed and phrases.says_changed(text))
+        if (failed := facts.failed_tool) and is_done:
+            if not (is_admitted or phrases.needs_nothing(text)):
                 yield _ended_by_error(failed, contradicts=True)
         elif (failed := facts.failed_program) and not facts.crash:
             if claimed_runs.claims_works(text) and not is_admitted:

@@ -16,7 +16,8 @@ _PASSED = (
     r"(?i)^[1-9]\d* (?:tests? )?passed\W*$|\btests?\b(?: suites?)?,? (?:\w+ ){0,3}?(?:pass(?:es|ed|ing)?|succeed(?:s"
     r"|ed)?|(?:is|are) green)\b|\btests? suites? (?:is|are) green|\b(?:all|every)(?: \w+){0,4} (?:pass(?:es|ed)?"
     r"|passing)\b(?= now|\W*$)|\bpass(?:es|ed|ing)? all (?:\w+ ){0,2}tests?\b"
-    r"|^(?:now |and )?(?:everything|all)(?: is| are)?(?: now)? (?:pass(?:es|ed|ing)?|green)(?: now| again)?\W*$"
+    r"|^(?:now |and |yes[,:]? |done[,:]? )?(?:everything|all)(?: is| are)?(?: now)? (?:pass(?:es|ed|ing)?|green)"
+    r"(?: now| again)?\W*$"
 )
 _ALL_BUT = (
     r"(?i)\b(?:all|every|tests?)\b[^.\n]{0,60}\b(?:pass(?:es|ed|ing)?|green|succeed(?:s|ed)?)\b[^.\n]{0,20}?"
@@ -36,7 +37,7 @@ _PASSED_JA = (
 _VERBS = (
     r"(?:changed|updated|fixed|added|created|edited|modified|renamed|replaced|removed|implemented|refactored|written"
     r"|wrote|deleted|moved|converted|corrected|rewrote|rewritten|extended|adjusted|applied|inserted|extracted"
-    r"|completed|saved|exported|switched|bumped|enabled|disabled|tagged|crossed off)"
+    r"|completed|saved|exported|switched|bumped|enabled|disabled|tagged|crossed off|dropped|formatted)"
 )
 _DONE_WITH = (
     rf"(?:{_VERBS}|set|put|turned|raised|lowered|increased|decreased|reduced|marked|ticked|crossed|merged|split|cleaned"
@@ -60,8 +61,8 @@ _CHANGED = (
     r"|complete|completed|fixed|implemented)[.!]?$"
 )
 _CHANGED_JA = (
-    r"(?:修正|変更|追加|作成|更新|削除|実装|編集|置換|リネーム|改名|対応|適用|移動|完了|保存|出力|設定)(?:を)?(?:し|いたし"
-    r"|が完了し)(?:ました|ております)|(?:直し|書き換え|変え|作り|書き|置き換え|加え|切り替え|付け|足し)ました|^完了(?:です)?[。！]?$"
+    r"(?:修正|変更|追加|作成|更新|削除|実装|編集|置換|リネーム|改名|対応|適用|移動|完了|保存|出力|設定|整形)(?:を)?(?:し|いたし"
+    r"|が完了し)(?:ました|ております)|(?:直し|書き換え|変え|作り|書き|置き換え|加え|切り替え|付け|足し|消し)ました|^完了(?:です)?[。！]?$"
     r"|^できました"
 )
 _CHANGED_TO_JA = r"(?<!失敗する)ようになりました|(?<!参考)(?<!そのまま)(?<![気元])にしました|くしました"
@@ -84,7 +85,7 @@ _NOTHING_NEEDED = (
     r"|were )?(?:needed|necessary|required)\b|\b(?:nothing|there is nothing|no need) to (?:change|do|fix|rename"
     r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere(?: is| are|'s) no\b|\bno longer\b"
     r"|\bthere (?:is|are)(?:n't| not) any\b"
-    r"|すでに|既に|(?:変更|修正|対応|追加|更新|削除)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
+    r"|すでに|既に|見つから(?:ず|ない|なかった)|(?:変更|修正|対応|追加|更新|削除)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
     r"|(?:の)?必要な(?:箇所|点|部分|ところ)は(?:特に)?(?:あり|見当たり|見つかり)ません"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
 )

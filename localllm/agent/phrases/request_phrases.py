@@ -428,7 +428,7 @@ _CONTENT = (
     r"|what (?:is|are|does|do)\b|how (?:does|do|is|are)\b(?! (?:i|we|you|one)\b)"
     r"|find (?:\w+ ){0,2}(?:bugs?|errors?|problems?)"
     r"|(?:any|are there) (?:bugs?|errors?|problems?))"
-    r"|要約|まとめ|説明|解説|レビュー|概要|分析|教えて|何をす|何をして|どう(?:動|なって)"
+    r"|要約|まとめ|説明|解説|レビュー|概要|分析|教えて|何をす|何をして|どう(?:動|なって|やって)"
 )
 _TEXT = (
     r"(?i)\b(?:message|changelog|notes?|e?mail|letter|post|text|sentence|story|poem|paragraph|reply|translat\w+|say"

@@ -110,6 +110,7 @@ def ran(command: str, code: int, output: str = "") -> ToolResult:
 LISTED = ToolResult(call=ToolCall("l", "list_files", "{}"), success=True, payload={}, for_model="app.py", summary="")
 MISSING = ran("python3 appp.py", 2, "python3: can't open file 'appp.py': No such file or directory")
 NO_NETWORK = ran("pip install requests", 1, "ERROR: No matching distribution found for requests")
+NO_BLACK = ran("python3 -m black .", 1, "No module named black")
 BEGUN = msgspec.structs.replace(ran("python3 app.py", 0), payload={"return_code": None, "id": 1}, success=True)
 RUN = "app.py を実行して結果を教えて"
 
@@ -131,6 +132,8 @@ RUN = "app.py を実行して結果を教えて"
         ),
         ("app.py を起動して動くか確かめて", [MISSING], "起動に失敗しました。", "", False),
         ("install requests", [NO_NETWORK], "I installed `requests`.", "last run failed: pip install requests", True),
+        ("format the code with black", [NO_BLACK], "All files are formatted with black now.", "-m black", True),
+        ("format it if black is there", [NO_BLACK], "black is not installed, so I did nothing.", "", False),
         ("install requests", [NO_NETWORK], "I could not install `requests`: there is no network.", "", False),
         (
             "引数がないと終了コード 2 で終わるか確かめて",

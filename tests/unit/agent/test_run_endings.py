@@ -60,6 +60,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "build": call("run_command", command="python3 -m py_compile README.md || python3 -B -m compileall -q x"),
     "bad_build": call("run_command", command="make -f a.py"),
     "program": call("run_command", command="python3 -B a.py"),
+    "git_status": call("run_command", command="git status --short || true"),
     "git_add": call("run_command", command="git init -q . && git add a.py"),
 }
 
