@@ -119,15 +119,12 @@ class CallJudge:
         bans = self.bans
         if bans.files and any(is_among(path, bans.files) for path in self.written(tool, arguments, root)):
             return "banned"
-        if tool.name == COMMAND_TOOL and (self.is_read_only or bans != NO_BANS):
+        if tool.name == COMMAND_TOOL and (self.is_read_only or bans.commits or bans.runs or bans.dry_runs):
             from localllm.tools import banned_commands as banned  # few requests forbid anything
 
             line, folder = line_of(arguments["command"]), arguments["working_dir"] or "."
-            changed = banned.files_changed(line, folder, root) if self.is_read_only or bans.files else []
-            if changed and self.is_read_only:
+            if self.is_read_only and banned.files_changed(line, folder, root):
                 return "unwanted"
-            if any(is_among(path, bans.files) for path in changed):
-                return "banned"
             if bans.commits and banned.commits(line):
                 return "no_commit"
             run = banned.files_run(line, folder, root) if bans.runs or bans.dry_runs else []

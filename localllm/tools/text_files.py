@@ -14,7 +14,6 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import N_, Phrase, plural
 from localllm.base.regular_files import clock_time
-from localllm.documents.workbooks import is_workbook
 from localllm.safety.path_names import shown
 from localllm.safety.paths import ProjectRoot
 from localllm.text.decoding import Decoded, NotTextError, decode, encode, split_lines
@@ -246,6 +245,8 @@ def not_text(
         reason = Phrase("it is not valid {encoding}", encoding=encoding)
     elif kind := kind_of(head, tail):
         reason = Phrase(KIND_TEXTS[kind])
+        from localllm.documents.workbooks import is_workbook  # only for what is no text
+
         if not encoding and (kind == "pdf" or path.lower().endswith(".docx") or is_workbook(path, head)):
             return ToolExecutionError("file_not_editable", path=shown(path), reason=reason)
     else:

@@ -132,19 +132,22 @@ class HeadState(NamedTuple):
     stashed: int = 0
 
 
+_IN_PROGRESS = ("MERGE_HEAD", "rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer")
+"""What is in the folder of a repository while an operation is in progress; `merge_state` is not loaded at the start."""
+
+
 def head_of(root: Path) -> HeadState | None:
     """Return the state of the repository around `root`; None if there is none, or another operation is in progress."""
-    from localllm.tools.merge_state import operation_in  # not needed at the start
-
     with suppress(LocalLLMError, OSError, UnicodeDecodeError):
         if place := find_place(root):
             name = read_regular(place.folder / "HEAD", _LARGEST_HEAD).decode().strip()
             is_branch = name.startswith("ref:")
-            operation = operation_in(place.folder)[0]
-            if operation in ("", "bisect"):
+            if not any((place.folder / file).exists() for file in _IN_PROGRESS):
                 branch = name.partition("refs/heads/")[2] if is_branch else ""
-                stashed = _size(place.common / "logs/refs/stash")
-                return HeadState(branch, "" if is_branch else name, operation == "bisect", stashed)
+                is_bisecting = (place.folder / "BISECT_LOG").exists()
+                return HeadState(
+                    branch, "" if is_branch else name, is_bisecting, _size(place.common / "logs/refs/stash")
+                )
     return None
 
 

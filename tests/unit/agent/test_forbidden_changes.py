@@ -81,12 +81,6 @@ async def test_so_is_a_command_that_names_a_file_to_change(tmp_path: Path, comma
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["a.py"]
 
 
-async def test_a_file_to_be_left_alone_is_no_commands_either(tmp_path: Path) -> None:
-    order = "Set x to 2 in b.py. Do not touch a.py."
-    await ended(tmp_path, order, call("run_command", command="rm a.py"), "b.py is missing: not done.")
-    assert (tmp_path / "a.py").exists()
-
-
 @pytest.mark.parametrize("mode", ["auto-edit", "auto"])
 async def test_a_person_is_asked_about_it(tmp_path: Path, mode: str) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
