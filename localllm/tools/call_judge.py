@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -60,6 +60,9 @@ class CallJudge:
         self._policy = policy
         self._context = context
         self._commands = commands
+        self.spoiled: set[str] = set()
+        """Files that commands have changed in this turn where nobody could be asked: they may be put back, whatever the
+        user forbids."""
         self._has_downloaded = False
         self._received = context.runner.received
 
@@ -110,20 +113,21 @@ class CallJudge:
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
         if verdict.dangerous or verdict.guards:
             return verdict
-        if self.is_read_only and tool.writes:
+        if self.is_read_only and tool.writes and self._spoils_more(self.written(tool, arguments, root)):
             return Verdict("ask", why="unwanted")
         return Verdict("ask", why=why) if (why := self._forbidden(tool, arguments, root)) else verdict
 
     def _forbidden(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> Why:
         """Return what the user forbids that the call does."""
         bans = self.bans
-        if bans.files and any(is_among(path, bans.files) for path in self.written(tool, arguments, root)):
+        if bans.files and self._are_banned(self.written(tool, arguments, root)):
             return "banned"
         if tool.name == COMMAND_TOOL and (self.is_read_only or bans.commits or bans.runs or bans.dry_runs):
             from localllm.tools import banned_commands as banned  # few requests forbid anything
 
             line, folder = line_of(arguments["command"]), arguments["working_dir"] or "."
-            if self.is_read_only and banned.files_changed(line, folder, root):
+            changed = banned.files_changed(line, folder, root) if self.is_read_only else []
+            if changed and self._spoils_more(changed):
                 return "unwanted"
             if bans.commits and banned.commits(line):
                 return "no_commit"
@@ -134,6 +138,12 @@ class CallJudge:
             return "dry_run" if dry and not banned.may_be_dry(line, dry) else ""
         return "no_commit" if bans.commits and tool.name == _COMMITTER else ""
 
+    def _are_banned(self, paths: Iterable[str]) -> bool:
+        return any(is_among(path, self.bans.files) for path in paths if path not in self.spoiled)
+
+    def _spoils_more(self, paths: Collection[str]) -> bool:
+        return not paths or not self.spoiled.issuperset(paths)
+
     def forbid(self, bans: Bans) -> None:
         """Take what the user forbids in this turn. A name means the file that is there; only where there is none, one
         in any folder."""
@@ -142,6 +152,7 @@ class CallJudge:
             there = {one for one in files if "/" not in one and (self._context.root.path / one).is_file()}
             return [f"./{one}" if one in there else one for one in files]
 
+        self.spoiled.clear()
         files, runs, dry = map(places, (bans.files, bans.runs, bans.dry_runs))
         self.bans = msgspec.structs.replace(bans, files=files, runs=runs, dry_runs=dry)
 

@@ -343,6 +343,8 @@ class ToolSystem:
         """Return the result with the call's arguments and changed files, and notify the user where it matters."""
         result = msgspec.structs.replace(result, arguments=record.arguments)
         if record.changes:
+            if "command" in record.arguments and not self.is_attended:
+                self._judge.spoiled |= {change.path for change in record.changes}
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes, self._snapshots.content, emit)
             name_losses(record.changes, emit)

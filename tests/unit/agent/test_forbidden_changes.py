@@ -131,3 +131,12 @@ async def test_a_file_that_was_ordered_may_be_written(tmp_path: Path) -> None:
         result, told = await ended(tmp_path, request, write, "The review is in review.md.")
         assert (result.status, told, (tmp_path / "review.md").exists()) == ("done", [], True)
         (tmp_path / "review.md").unlink()
+
+
+async def test_what_a_command_changed_nonetheless_may_be_put_back(tmp_path: Path) -> None:
+    spoil = call("run_command", command="sed -i 's/x = 1/x = 3/' [a]*")
+    other = call("run_command", command="echo 1 > b.py")
+    back = call("edit_file", file_path="a.py", old_string="x = 3", new_string="x = 1")
+    result, told = await ended(tmp_path, REVIEWS[0], spoil, ANSWER, other, back, ANSWER)
+    assert (result.status, len(told), (tmp_path / "a.py").read_text()) == ("done", 1, "x = 1\n")
+    assert not (tmp_path / "b.py").exists()

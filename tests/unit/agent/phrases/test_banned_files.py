@@ -1,6 +1,7 @@
 """A file that the request orders to leave as it is: no tool changes it, and a command that did is not passed over."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_other_orders(request_: str) -> None:
 
 FIX_A = call("edit_file", file_path="lib/a.py", old_string="x = 1", new_string="x = 2")
 FIX_B = call("edit_file", file_path="b.py", old_string="x = 1", new_string="x = 2")
-BY_COMMAND = call("run_command", command="sed -i 's/x = 1/x = 3/' lib/a.py")
+BY_COMMAND = call("run_command", command="cd lib && sed -i 's/x = 1/x = 3/' [a]*")
 REQUEST = "Set x to 2 in b.py. Do not touch a.py."
 ANSWER = "x is 2 in b.py; nothing was run."
 
@@ -131,9 +132,16 @@ async def test_a_command_that_changed_one_is_not_passed_over(tmp_path: Path) -> 
     assert "lib/a.py changed, though the request forbids it" in [str(one) for one in result.unverified]
 
 
-async def test_what_was_put_back_is_no_change(tmp_path: Path) -> None:
-    again = call("run_command", command="sed -i 's/x = 3/x = 1/' lib/a.py")
+@pytest.mark.parametrize(
+    "again",
+    [
+        call("run_command", command="sed -i 's/x = 3/x = 1/' lib/a.py"),
+        call("edit_file", file_path="lib/a.py", old_string="x = 3", new_string="x = 1"),
+    ],
+)
+async def test_what_was_put_back_is_no_change(tmp_path: Path, again: dict[str, Any]) -> None:
     result, _told = await ended(tmp_path, REQUEST, FIX_B, BY_COMMAND, ANSWER, again, ANSWER)
+    assert (tmp_path / "lib/a.py").read_text() == "x = 1\n"
     assert "lib/a.py changed, though the request forbids it" not in [str(one) for one in result.unverified]
 
 
