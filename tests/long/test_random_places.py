@@ -72,8 +72,13 @@ def believed_evils(root: Path) -> Iterator[str]:
             if Path(real).is_dir():
                 if real not in above and real.startswith(f"{root}/"):
                     waiting.append((path, above | {real}))
-            elif f"/{path}".endswith(ends) and is_evil(Path(real)):
+            elif f"/{path}".endswith(ends) and not is_shipped(path) and is_evil(Path(real)):
                 yield path
+
+
+def is_shipped(path: str) -> bool:
+    """Whether it is a module for Python's start that a package may bring along."""
+    return path.endswith("/sitecustomize.py") and "site-packages/" in path
 
 
 def links_out(root: Path) -> Iterator[str]:
