@@ -11,13 +11,7 @@ from localllm.base.events import Json
 from localllm.base.i18n import _
 from localllm.base.rate_limit import RateLimiter
 from localllm.llm.message_format import read_messages
-from localllm.llm.messages import (
-    Completion,
-    CompletionRequest,
-    Message,
-    ToolChoice,
-    ToolSpec,
-)
+from localllm.llm.messages import Completion, CompletionRequest, Message, ToolChoice, ToolSpec
 from localllm.llm.overflow import overflow_of
 from localllm.llm.providers.base import (
     Chunk,
@@ -29,15 +23,7 @@ from localllm.llm.providers.base import (
     may_be_taken,
     models_elsewhere,
 )
-from localllm.llm.retry import (
-    ASKED_ONCE_MORE,
-    LONGEST_WAIT,
-    Stopwatch,
-    look_at,
-    opened,
-    try_again,
-    wait_for,
-)
+from localllm.llm.retry import ASKED_ONCE_MORE, LONGEST_WAIT, Stopwatch, look_at, opened, try_again, wait_for
 from localllm.llm.tokens import MOST_RATIO, Accounting, Exchange
 from localllm.llm.tool_calling.router import Question, Speaking
 
