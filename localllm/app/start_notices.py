@@ -21,8 +21,8 @@ def place_notices(root: Path, storage: Storage) -> list[str]:
     if is_in_home(root):
         notices.append(
             _(
-                "{folder} is no project, it holds your home: no command is run here, and the model sees hidden files "
-                "only after a question. Start localllm in the folder that you work on.",
+                "{folder} is no project, it holds your home: the sandbox runs no command here, and the model sees "
+                "hidden files only after a question. Start localllm in the folder that you work on.",
                 folder=root,
             )
         )
