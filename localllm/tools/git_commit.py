@@ -156,7 +156,8 @@ def _content_of(file: Path) -> bytes:
 
 async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str], changed: Collection[str]) -> _Plan:
     """Choose what is committed: the `files`; without them what is staged, else what this session has changed of the
-    tracked files, as the rest may be the user's unfinished work; all of them if it has changed none."""
+    tracked files, as the rest may be the user's unfinished work; all of them if it has changed nothing. New files have
+    to be named, as commands leave some that nobody wants."""
     paths = [git_path(root, file) for file in files]
     named: Sequence[Change] = ()
     if paths:
@@ -173,6 +174,10 @@ async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str
         ours = set(changed)
         own = dict.fromkeys(one for one in inside["modified"] if not ours.isdisjoint((one.path, one.old_path)))
         left = [one for one in inside["modified"] if own and one not in own]
+        if inside["modified"] and not own and (new := _made_in(inside["untracked"], ours)):
+            raise ToolExecutionError(
+                "git_only_own_new", names=_first_of(sorted(new)), others=_named(inside["modified"])
+            )
         return _Plan(status, as_now=True, changes=[*own] or inside["modified"], left_out=[*left, *inside["untracked"]])
     await asyncio.to_thread(_refuse_conflicts, root, everywhere["conflicts"], {change.path for change in named})
     chosen = by_kind(named)
@@ -180,6 +185,12 @@ async def _choose(repository: Repository, root: ProjectRoot, files: Sequence[str
     others = [one for one in (*inside["modified"], *inside["untracked"]) if one not in to_stage]
     changes = [*dict.fromkeys([*staged, *to_stage])]
     return _Plan(status, as_now=False, changes=changes, left_out=others, to_stage=[*to_stage])
+
+
+def _made_in(untracked: Sequence[Change], ours: Collection[str]) -> list[str]:
+    """Return the files of `ours` that git does not track, of which it may name only the folder."""
+    new = {change.path.rstrip("/") for change in untracked}
+    return [path for path in ours if not new.isdisjoint(with_folders(path))]
 
 
 def _refuse_conflicts(root: ProjectRoot, conflicts: Sequence[Change], named: Collection[str]) -> None:
@@ -323,9 +334,14 @@ def _left_out(plan: _Plan) -> Iterator[Phrase]:
 
 
 def _named(changes: Sequence[Change]) -> Phrases:
+    """Format the paths of the first changes, and the number of others."""
+    return _first_of([change.path for change in changes])
+
+
+def _first_of(paths: Sequence[str]) -> Phrases:
     """Format the first paths, and the number of others."""
-    names = [shown(change.path) for change in changes[:_MOST_NAMED]]
-    left = len(changes) - len(names)
+    names = [shown(path) for path in paths[:_MOST_NAMED]]
+    left = len(paths) - len(names)
     return Phrases([*names, *([Phrase("[and {count} more]", count=left)] if left else [])], ", ")
 
 

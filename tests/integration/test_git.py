@@ -13,6 +13,7 @@ import pytest
 
 from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.events import ToolCall
+from localllm.base.jsontext import encode_json
 from localllm.config.schema import SafetySettings, Settings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Preview, Tool, ToolOutput
@@ -283,6 +284,27 @@ async def test_commit_leaves_out_what_the_user_had_changed(tmp_path: Path, user_
     output = await tools.execute(save, lambda _: None)
     assert project.committed() == {"own.py"}
     assert "Not in this commit: mine.py. Name them in files" in output.for_model
+
+
+@pytest.mark.parametrize("path", ["new.py", "pkg/new.py"])
+async def test_a_session_that_only_made_new_files_commits_nothing_of_the_user(
+    tmp_path: Path, user_settings: Path, path: str
+) -> None:
+    assert user_settings.exists()
+    project = Project(tmp_path / "project")
+    project.commit("mine.py")
+    project.write("mine.py", "two\n")
+    tools = make_tools(project.root, confirmer=HeadlessConfirmer(approve_all=True))
+    made = encode_json({"file_path": path, "content": "one = 1\n"}).decode()
+    await tools.execute(ToolCall("a", "write_file", made), lambda _: None)
+    output = await tools.execute(ToolCall("b", "git_commit", '{"message": "New"}'), lambda _: None)
+    assert output.error
+    assert output.error.key == "git_only_own_new"
+    assert f"new files ({path})" in output.for_model
+    assert "work: mine.py" in output.for_model
+    named = encode_json({"message": "New", "files": [path]}).decode()
+    await tools.execute(ToolCall("c", "git_commit", named), lambda _: None)
+    assert project.committed() == {path}
 
 
 def test_a_commit_of_very_many_files_is_planned_in_bounded_time() -> None:

@@ -189,6 +189,13 @@ TOOLS = {
         "",
         "List those to commit in files.",
     ),
+    "git_only_own_new": ErrorText(
+        "E8116",
+        "Nothing was committed: this session only made new files ({names}). What else is changed may be the user's "
+        "unfinished work: {others}.",
+        "",
+        "List the files to commit in files.",
+    ),
     "git_conflict_markers": ErrorText(
         "E8094",
         "Nothing was committed: conflict markers are left in {places}.",
