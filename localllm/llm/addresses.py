@@ -94,6 +94,12 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def hosts_to_try(host: str) -> tuple[str, ...]:
+    """Return where to connect for a host, in order. "localhost" is 127.0.0.1, where model servers listen, then ::1, in
+    whatever order the resolver names them: on one of the two another person's program may listen."""
+    return ("127.0.0.1", "::1") if host.lower() == "localhost" else (host,)
+
+
 def ollama_base_url(base_url: str, environ: Mapping[str, str]) -> str:
     """Return Ollama's address: the configured one, else OLLAMA_HOST, else the default."""
     host = environ.get("OLLAMA_HOST", "").strip(" \t\"'")

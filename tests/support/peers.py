@@ -12,7 +12,7 @@ Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
-async def serving(peer: Peer, host: str = "127.0.0.1") -> AsyncIterator[str]:
+async def serving(peer: Peer, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[str]:
     """The address at which `peer` answers every connection."""
     running: set[asyncio.Task[None] | None] = set()
 
@@ -22,7 +22,7 @@ async def serving(peer: Peer, host: str = "127.0.0.1") -> AsyncIterator[str]:
             await peer(reader, writer)
         writer.close()
 
-    server = await asyncio.start_server(connected, host, 0)
+    server = await asyncio.start_server(connected, host, port)
     port = server.sockets[0].getsockname()[1]
     try:
         yield f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

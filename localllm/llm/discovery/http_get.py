@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from localllm.base.errors import LLMConnectionError
+from localllm.llm.addresses import hosts_to_try
 from localllm.llm.http.messages import (
     ConnectError,
     CutError,
@@ -43,12 +44,10 @@ class _Target(NamedTuple):
 
 
 async def knock(url: str) -> str:
-    """Return the host that accepts connections for `url`.
-    "localhost" may be either loopback address, whatever the resolver says. Raises OSError."""
+    """Return the host that accepts connections for `url`. Raises OSError."""
     target = _target(url)
-    hosts = ("127.0.0.1", "::1") if target.host == "localhost" else (target.host,)
     refusal: OSError | None = None
-    for host in hosts:
+    for host in hosts_to_try(target.host):
         try:
             _, writer = await asyncio.open_connection(host, target.port)
         except OSError as error:

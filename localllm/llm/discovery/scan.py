@@ -343,7 +343,7 @@ class Visit:
             seconds=time.monotonic() - self._began,
             detail=detail,
             set_by_user=self._candidate.set_by_user,
-            is_of_another=state == "ready" and _is_of_another(self._candidate.base_url),
+            is_of_another=state == "ready" and _is_of_another(self._candidate.base_url, self._host),
         )
 
     def _about_the_key(self) -> str:
@@ -368,9 +368,10 @@ class Visit:
         )
 
 
-def _is_of_another(base_url: str) -> bool:
+def _is_of_another(base_url: str, host: str) -> bool:
+    """Return whether another person's program answers at the address, for which `host` accepted the connection."""
     parts = urlsplit(server_root(base_url))
-    return is_loopback(base_url) and is_of_another_person(parts.port or PORTS[parts.scheme])
+    return bool(host) and is_loopback(base_url) and is_of_another_person(host, parts.port or PORTS[parts.scheme])
 
 
 def _url(base_url: str, path: str) -> str:

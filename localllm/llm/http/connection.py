@@ -6,8 +6,10 @@ whether the connection is reusable.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NoReturn, cast
 
+from localllm.llm.addresses import hosts_to_try
 from localllm.llm.http.messages import ConnectError, CutError, NotHttpError
 
 Place = tuple[str, int]
@@ -229,12 +231,19 @@ def _closed(begun: bool) -> str:
 
 async def connect(place: Place, seconds: float | None, on_lost: Callable[[Connection], None]) -> Connection:
     """Open a connection to `place` within `seconds`. Raises ConnectError."""
-    loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(seconds):
-            _, connection = await loop.create_connection(lambda: Connection(place, on_lost), *place)
+            return await _connect(place, on_lost)
     except TimeoutError as error:
         raise ConnectError(f"no connection within {seconds:g} s") from error
     except (OSError, UnicodeError) as error:
         raise ConnectError(getattr(error, "strerror", None) or str(error)) from error
-    return connection
+
+
+async def _connect(place: Place, on_lost: Callable[[Connection], None]) -> Connection:
+    loop, (name, port) = asyncio.get_running_loop(), place
+    *others, last = hosts_to_try(name)
+    for host in others:
+        with suppress(ConnectionRefusedError):
+            return (await loop.create_connection(lambda: Connection(place, on_lost), host, port))[1]
+    return (await loop.create_connection(lambda: Connection(place, on_lost), last, port))[1]

@@ -66,6 +66,29 @@ async def answered(answer: bytes) -> tuple[int, bytes]:
             await http.aclose()
 
 
+def named(name: str) -> Peer:
+    return always(OK + b"Content-Length: 3\r\n\r\n" + name.encode())
+
+
+async def test_localhost_is_reached_where_it_was_looked_for_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ipv6_first(host: str, port: int, **_kind: int) -> list[tuple[int, int, int, str, tuple[str, int]]]:
+        assert host == "localhost"
+        return [
+            (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("::1", port)),
+            (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)),
+        ]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", ipv6_first)
+    http = PlainHttp()
+    async with serving(named("six"), "::1") as six:
+        port = int(six.rpartition(":")[2])
+        async with serving(named("own"), port=port):
+            assert await fetch(http, get(f"http://localhost:{port}")) == (200, b"own")
+            await http.aclose()
+        assert await fetch(http, get(f"http://localhost:{port}")) == (200, b"six")
+        await http.aclose()
+
+
 BODIES = {
     "length": OK + b"Content-Length: 5\r\n\r\nhello",
     "chunked": OK + b"Transfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\nTrailer: 1\r\n\r\n",
