@@ -11,8 +11,8 @@ from localllm.base.paths import cache_folder, state_folder
 from localllm.config.schema import SafetyRule, SafetySettings
 
 _MOST_ENTRIES = 5_000
-_NOT_HIDDEN = ("Library", "AppData", "Documents/PowerShell", "Documents/WindowsPowerShell")
-"""What macOS and Windows keep in the home under other names: keys, mail, and what they run at each login."""
+_NOT_HIDDEN = ("Library", "AppData", "Documents/PowerShell", "Documents/WindowsPowerShell", "snap")
+"""What systems keep in the home under other names: keys, mail, profiles of browsers, and what they run at a login."""
 
 _OF_PROCESSES = ("/proc", "/sys")  # the keys in the environment of each process, for a project that is `/`
 
@@ -30,7 +30,7 @@ def is_hidden_in_home(path: str) -> bool:
 
 
 def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
-    """Add rules by which hidden files of a home in the project are shown only after a question; this program's own
+    """Add rules by which what lies hidden right in a home in the project is shown only after a question; this program's own
     data, and what Linux shows of processes, never. Those that come later are not among them."""
     if not is_in_home(root):
         return settings

@@ -18,7 +18,14 @@ from localllm.tools.builtin import all_tools
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     home = tmp_path / "people" / "me"
-    for name in (".ssh/id", ".netrc", "Library/Mail/1", "notes/a.txt", ".local/state/localllm/key"):
+    for name in (
+        ".ssh/id",
+        ".netrc",
+        "Library/Mail/1",
+        "snap/firefox/common/.mozilla/logins.json",
+        "notes/a.txt",
+        ".local/state/localllm/key",
+    ):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text("x")
     monkeypatch.setenv("HOME", str(home))
@@ -40,6 +47,7 @@ def decision(root: Path, path: str, tool: str = "read_file") -> str:
         (".ssh/id", "ask"),
         (".netrc", "ask"),
         ("Library/Mail/1", "ask"),
+        ("snap/firefox/common/.mozilla/logins.json", "ask"),
         ("notes/a.txt", "allow"),
         (".local/state/localllm/key", "deny"),
     ],
@@ -51,7 +59,7 @@ def test_hidden_files_are_asked_about(home: Path, path: str, expected: str) -> N
 
 def test_searches_pass_over_them(home: Path) -> None:
     safety, root = guard_home(SafetySettings(), home), ProjectRoot(home)
-    assert guarded_from_reading(safety, root.relative) == [".local", ".netrc", ".ssh", "Library"]
+    assert guarded_from_reading(safety, root.relative) == [".local", ".netrc", ".ssh", "Library", "snap"]
     assert closed_to_reading(safety, root.relative) == [".cache/localllm", ".local/state/localllm"]
 
 
@@ -70,7 +78,9 @@ def test_the_start_says_so(home: Path) -> None:
     assert "holds your home" in place_notices(home, open_storage(home))[0]
 
 
-@pytest.mark.parametrize("name", ["Library/LaunchAgents/x.plist", "Documents/PowerShell/profile.ps1", ".profile"])
+@pytest.mark.parametrize(
+    "name", ["Library/LaunchAgents/x.plist", "Documents/PowerShell/profile.ps1", "snap/code/x.conf", ".profile"]
+)
 def test_what_systems_run_there_is_not_written(home: Path, name: str) -> None:
     assert ProjectRoot(home).is_protected(name)
     assert not ProjectRoot(home / "notes").is_protected(name.lstrip("."))
