@@ -22,8 +22,8 @@ def place_notices(root: Path, storage: Storage) -> list[str]:
         notices.append(
             _(
                 "{folder} is no project, it holds your home: the sandbox runs no command here. The model sees hidden "
-                "files right in your home only after a question, and the rest, such as a .env of a project, without one. "
-                "Start localllm in the folder that you work on.",
+                "files right in your home only after a question, and the rest, such as a .env of a project, without "
+                "one. Start localllm in the folder that you work on.",
                 folder=root,
             )
         )

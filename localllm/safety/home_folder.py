@@ -1,4 +1,4 @@
-"""Rules for a project that is the user's home, or a folder around it: what lies hidden there is not work."""
+"""Rules for a project that holds the user's home or this program's own data: what lies hidden there is not work."""
 
 import os
 from itertools import islice
@@ -30,22 +30,26 @@ def is_hidden_in_home(path: str) -> bool:
 
 
 def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
-    """Add rules by which what lies hidden right in a home in the project is shown only after a question; this program's own
-    data, and what Linux shows of processes, never. Those that come later are not among them."""
-    if not is_in_home(root):
-        return settings
-    top, home = os.path.realpath(root), _home()
+    """Add rules for what lies in the project `root` without being work: this program's own data, and what Linux shows
+    of processes, is never shown; what is hidden right in a home, only after a question. Hidden names that come later
+    are not among them."""
+    top = os.path.realpath(root)
+    own = (os.path.realpath(folder) for folder in (state_folder(), cache_folder()))
+    asked = _hidden(_home()) if is_in_home(root) else []
+    rules = [_rule(top, place, "ask") for place in asked]
+    rules += [_rule(top, place, "deny") for place in (*own, *_OF_PROCESSES)]
+    added = tuple(rule for rule in rules if rule)
+    return msgspec.structs.replace(settings, rules=(*settings.rules, *added)) if added else settings
+
+
+def _hidden(home: Path) -> list[str]:
     try:
         with os.scandir(home) as entries:
             hidden = (entry.name for entry in entries if entry.name.startswith("."))
             names = sorted(islice(hidden, _MOST_ENTRIES))
     except OSError:
         names = []
-    places = [home / name for name in (*names, *_NOT_HIDDEN)]
-    rules = [_rule(top, str(place), "ask") for place in places if os.path.lexists(place)]
-    own = (os.path.realpath(folder) for folder in (state_folder(), cache_folder()))
-    rules += [_rule(top, folder, "deny") for folder in (*own, *_OF_PROCESSES)]
-    return msgspec.structs.replace(settings, rules=(*settings.rules, *filter(None, rules)))
+    return [place for name in (*names, *_NOT_HIDDEN) if os.path.lexists(place := f"{home}/{name}")]
 
 
 def _home() -> Path:

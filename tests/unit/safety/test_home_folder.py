@@ -1,6 +1,5 @@
 """A project that is the user's home."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from localllm.tools.builtin import all_tools
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "people" / "me"
     for name in (
         ".ssh/id",
@@ -67,6 +66,12 @@ def test_a_project_in_the_home_has_no_such_rules(home: Path) -> None:
     settings = SafetySettings()
     assert guard_home(settings, home / "notes") is settings
     assert place_notices(home / "notes", open_storage(home / "notes")) == []
+
+
+@pytest.mark.parametrize("root", [".local", ".local/state"])
+def test_own_data_is_closed_in_a_project_around_it(home: Path, root: str) -> None:
+    assert decision(home / root, str(home / ".local/state/localllm/key")) == "deny"
+    assert decision(home / root, str(home / root / "x")) == "allow"
 
 
 def test_processes_are_closed_where_the_project_is_everything(home: Path) -> None:
