@@ -37,6 +37,7 @@ _OF_FILES = (
 _GIT_READS = frozenset(
     {"status", "diff", "log", "show", "blame", "grep", "ls-files", "rev-parse", "shortlog", "reflog"}
 )
+_IN_PLACE = late_pattern(r"\s(?:-[nErsuz]{0,6}i|--in-place)")
 _TESTERS = (
     "ava bats busted ctest jest karma mocha nose2 nosetests nox phpunit playwright prove py.test pytest rspec tox"
     " vitest"
@@ -94,9 +95,9 @@ def _kind(part: str) -> CommandKind:
         return "build"
     if program in ("node", "ruby", "php", "perl", "bash", "sh", "zsh", "lua") and words:
         return _script_kind(words)
-    if program in _READERS.split():
+    if program in _READERS.split() or (program == "sed" and not _IN_PLACE.search(part)):
         return "files" if ">" in part and not re.search(r"[0-9&]>|/dev/null", part) else "reading"
-    if program == "git" and words and words[0] in _GIT_READS and not set('>"') & set(part):
+    if program == "git" and _git_command(part) in _GIT_READS and ">" not in part:
         return "reading"
     return "files" if program in _OF_FILES.split() else "program"
 
@@ -246,6 +247,11 @@ def _is_writer(part: str) -> bool:
             return " -exec" in part
         case name:
             return name in _WRITERS
+
+
+def changes_files(command: str) -> bool:
+    """Return whether a line has a program that writes files that are there, or lays them out anew."""
+    return any(_is_writer(part) or _FORMATTER.match(part) for part in parts_of(command))
 
 
 def _git_command(part: str) -> str:

@@ -10,6 +10,7 @@ from localllm.agent.checks.command_kinds import (
     NOT_FOUND,
     CommandKind,
     changed_after_testing,
+    changes_files,
     command_kind,
     commits,
     crashed,
@@ -142,8 +143,10 @@ class RunFacts:
         """Whether a command has run to its end."""
         self.failed_program: Crash | None = None
         """The newest program, if it failed, whatever was changed."""
-        self.failed_tool: Crash | None = None
-        """The newest command that was to install, move or format something, if it failed."""
+        self.failed_install: Crash | None = None
+        """The newest command that was to install something, if it failed."""
+        self.failed_change: Crash | None = None
+        """The newest that was to move, format or otherwise change files, if it failed."""
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
         self.had_committed = self.had_committed or self.has_committed
@@ -269,9 +272,11 @@ class RunFacts:
         output = "\n".join(str(payload.get(name, "")) for name in ("stdout", "stderr", "output"))
         kind = command_kind(command)
         code = _code_of(payload, kind, command, output)
-        if kind == "files" or _INSTALLS.search(command):
-            has_failed = payload["return_code"] != 0
-            self.failed_tool = Crash(command, error_line(output), self.calls) if has_failed else None
+        failed = Crash(command, error_line(output), self.calls) if payload["return_code"] else None
+        if _INSTALLS.search(command):
+            self.failed_install = failed
+        elif kind == "files" and changes_files(command):
+            self.failed_change = failed
         self._note_git(command, int(payload["return_code"]), output)
         if commits(command):
             is_made = has_committed(int(payload["return_code"]), output)

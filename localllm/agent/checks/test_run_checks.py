@@ -88,8 +88,7 @@ class TestRunChecks:
         run failed."""
         facts = self._facts
         is_admitted = phrases.admits_failure(text) or phrases.says_it_raises(text)
-        is_done = claimed_runs.claims_install(text) or (not facts.has_changed and phrases.says_changed(text))
-        if (failed := facts.failed_tool) and is_done:
+        if failed := self._failed_deed(state.goal, text):
             if not (is_admitted or phrases.needs_nothing(text)):
                 yield _ended_by_error(failed, contradicts=True)
         elif (failed := facts.failed_program) and not facts.crash:
@@ -106,6 +105,16 @@ class TestRunChecks:
         elif not facts.calls and claimed_runs.claims_look(text) and self._could_look(state):
             reason = Phrase("the answer claims to have looked, but nothing was looked at")
             yield Finding("nothing_seen", reason, contradicts=False)
+
+    def _failed_deed(self, request: str, text: str) -> Crash | None:
+        """Return the failed command that was to do what the answer claims: an installation, or the only change."""
+        facts = self._facts
+        if facts.failed_install and claimed_runs.claims_install(text):
+            return facts.failed_install
+        if not facts.failed_change or facts.has_changed or not phrases.says_changed(text):
+            return None
+        may_be_ordered = request_phrases.asks_for_change(request) or request_phrases.may_order_change(request)
+        return facts.failed_change if may_be_ordered else None
 
     def _knows_of_no_run(self, state: RunState) -> bool:
         """Return whether the model could run a command, and neither it nor the user has told of one."""

@@ -110,6 +110,9 @@ def ran(command: str, code: int, output: str = "") -> ToolResult:
 LISTED = ToolResult(call=ToolCall("l", "list_files", "{}"), success=True, payload={}, for_model="app.py", summary="")
 MISSING = ran("python3 appp.py", 2, "python3: can't open file 'appp.py': No such file or directory")
 NO_NETWORK = ran("pip install requests", 1, "ERROR: No matching distribution found for requests")
+NOT_THERE = ran("rm old.txt", 1, "rm: cannot remove 'old.txt': No such file or directory")
+NOT_READ = ran("sed -n 1,9p b.py; tar tf b.tgz", 2, "tar: b.tgz: Cannot open: No such file or directory")
+NOT_MOVED = ran("mv b.py lib", 1, "mv: cannot stat 'b.py': No such file or directory")
 NO_BLACK = ran("python3 -m black .", 1, "No module named black")
 BEGUN = msgspec.structs.replace(ran("python3 app.py", 0), payload={"return_code": None, "id": 1}, success=True)
 RUN = "app.py を実行して結果を教えて"
@@ -132,6 +135,11 @@ RUN = "app.py を実行して結果を教えて"
         ),
         ("app.py を起動して動くか確かめて", [MISSING], "起動に失敗しました。", "", False),
         ("install requests", [NO_NETWORK], "I installed `requests`.", "last run failed: pip install requests", True),
+        ("install requests", [ran("pip install requests", 0), NOT_THERE], "I installed `requests`.", "", False),
+        ("install requests", [NO_NETWORK, ran("mkdir x", 0)], "I installed `requests`.", "failed: pip install", True),
+        ("直近のコミットで何が変わった?", [NOT_READ], "直近のコミットでは parse を追加しました。", "", False),
+        ("直近のコミットで何が変わった?", [NOT_MOVED], "直近のコミットでは parse を追加しました。", "", False),
+        ("整理だ。b.py は lib へ", [NOT_MOVED], "b.py を lib へ移動しました。", "last run failed: mv b.py lib", True),
         ("format the code with black", [NO_BLACK], "All files are formatted with black now.", "-m black", True),
         ("format it if black is there", [NO_BLACK], "black is not installed, so I did nothing.", "", False),
         ("install requests", [NO_NETWORK], "I could not install `requests`: there is no network.", "", False),
