@@ -44,6 +44,13 @@ _LEFT_OUT = (
     rf"|{_COMMENT} ?[(（［\[]?(?:(?:repeat|continue)(?: [\w'’-]{{1,24}}){{0,4}} (?:remaining|rest|up to|until)"
     rf"(?: [\w'’-]{{1,24}}){{0,4}}|\d+ more(?: [\w'’-]{{1,24}}){{1,4}}|{_MORE_JAPANESE})[)）］\]]?"
     rf"|{_DOTS} ?[(（］\[](?:{_MORE}|{_MORE_JAPANESE})[)）］\]]"
+    rf"|(?:--|#+|//) ?{_DOTS}|{_COMMENT} ?and so (?:on|forth)"
+    rf"|{_COMMENT} ?TODO[: -]{{1,3}}(?:add|insert|write|include|fill in) (?:all )?(?:the )?(?:remaining|rest|other)"
+    rf"(?: [\w'’-]{{1,24}}){{0,5}}"
+    rf"|{_COMMENT} ?[(（](?:continue|repeat|and so on)(?: [\w'’-]{{1,24}}){{0,6}}[)）]"
+    rf"|(?:{_COMMENT} ?)?[(（［\[]残り ?\d+ ?[^\s\d）)］\]]{{1,4}}[)）］\]]"
+    rf"|{_COMMENT} ?(?:\d+[^\s\d、。]{{1,4}}以降|以下|以降|残り)[はもの]?、?同じ(?:形式|形|要領|パターン|ように)"
+    r"[^\n。]{0,12}(?:追加|続|作成|記述|書)[^\n。]{0,8}"
     r"|[（［](?:残り|以下|以降)[^\n、。）］]{0,12}同様[^\n）］]{0,8}[）］]"
 )
 
@@ -59,7 +66,7 @@ _LINE = (
 )
 _CANDIDATE = late_pattern(
     r"^(?=[^\n]{4,160}$)[^\n]*(?:\b(?:here|below|unchanged|remaining|rest|more|up to)\b|\.\.\.|…|[\[(<（［【]|ここに"
-    r"|後で|あとで|残り|同様|省略|以下略|後略)[^\n]*$",
+    r"|後で|あとで|残り|同様|同じ|省略|以下略|後略|and so |TODO)[^\n]*$",
     re.MULTILINE | re.IGNORECASE,
 )
 _FENCE = late_pattern(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)

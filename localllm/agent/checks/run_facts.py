@@ -130,6 +130,8 @@ class RunFacts:
         """The files in which an edit found nothing to do."""
         self.has_looked = False
         """Whether the model has looked at the project."""
+        self.has_result = False
+        """Whether a call has succeeded."""
         self.was_refused = False
         self.said_refusing = ""
         """What the user said in place of a yes or no to the newest refused call, for the model."""
@@ -172,6 +174,7 @@ class RunFacts:
         """Record the results of an answer's calls."""
         for result in results:
             self.calls += 1
+            self.has_result = self.has_result or result.success
             self.was_refused = self.was_refused or result.refused
             if result.refused and result.error:
                 said = result.error.params.get("feedback") if result.error.key == "denied_with_words" else None

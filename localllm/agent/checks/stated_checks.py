@@ -37,6 +37,14 @@ _BLIND = late_pattern(
 """Matches that the author does not see a picture, and not that something in it cannot be done."""
 _NOT_READ = N_("{path} was not read")
 _UNSEEN = N_("{path} was not seen: the model cannot see pictures")
+_NUMBER = late_pattern(r"(?<![\w.-])\d++(?:[.,]\d++)*+(?![\w-]{0,40}\.\w)")
+_IN_CODE = late_pattern(r"`[^`\n]*`")
+_SUPPOSED = late_pattern(
+    r"(?i)\b(?:would|could|if|for example|e\.g\.|not|unable|can't|cannot|refused"
+    r"|permi\w+|allow\w*|confirm\w*|need\w*)\b"
+    r"|n't\b|例え?ば|たとえば|ません|なかった|できず|拒否|許可|確認が"
+)
+_FEWEST_NUMBERS = 2
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
 _TELLING_LINE = 8  # characters
@@ -56,6 +64,7 @@ class StatedChecks:
     def findings(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer states and the model has not seen, the most urgent first. Reads files."""
         yield from self._of_unread(state, text)
+        yield from self._of_refused(state, text)
         yield from self._of_absent(state, text)
         yield from self._of_unreadable(state, text)
         yield from self._of_evidence(state, text)
@@ -83,6 +92,17 @@ class StatedChecks:
                 reason = Phrase("{path} was not read", path=shown(name))
                 yield Finding("not_read", reason, contradicts=False, params={"path": name})
                 return
+
+    def _of_refused(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield that the answer states numbers, though calls were refused and none has given a result."""
+        facts = self._facts
+        if not facts.was_refused or facts.has_result or len(state.history.words) > 1:
+            return
+        asked = [one.text for one in state.history.messages if isinstance(one, UserMessage)]
+        if any("<stdin>" in one or "<file " in one for one in asked) or phrases.admits_failure(text):
+            return
+        if _states_numbers(text, state.query):
+            yield Finding("nothing_read", Phrase("nothing was read: every call was refused"), contradicts=False)
 
     def _of_absent(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield a file that a question is about, if nothing has its name and the answer tells of it as if it were
@@ -179,3 +199,11 @@ def _shares_line(content: str, texts: Iterable[str]) -> bool:
     lines = {line for line in lines if len(line) >= _TELLING_LINE} or lines
     shown = (line.strip() for text in texts for line in text.splitlines())
     return any(line in lines or _NUMBERED.sub("", line) in lines for line in shown)
+
+
+def _states_numbers(answer: str, request: str) -> bool:
+    """Return whether the answer states two numbers or more that the request does not have, and as found out."""
+    plain = _IN_CODE.sub(" ", without_code(answer))
+    asked = {*_NUMBER.findall(request)}
+    numbers = {number for number in _NUMBER.findall(plain) if number not in asked}
+    return len(numbers) >= _FEWEST_NUMBERS and not _SUPPOSED.search(plain)

@@ -97,6 +97,7 @@ class WorkChecks:
         yield from self._of_commit(state, text)
         yield from self._of_head(state, text)
         yield from self._of_plan(state, text)
+        yield from self._of_skipped(state, text)
         yield from self._stated.findings(state, text)
 
     def _of_ban(self, state: RunState) -> Iterator[Finding]:
@@ -347,6 +348,13 @@ class WorkChecks:
                 said = plans.listed(steps)
                 reason = Phrase("steps of the plan look open: {steps}", steps=said)
                 yield Finding(name, reason, contradicts=not is_known, params={"what": said})
+
+    def _of_skipped(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the parts of the request that were skipped, and that the answer claims."""
+        if self._facts.calls:
+            from localllm.agent.checks import skipped_parts  # not needed at the start
+
+            yield from skipped_parts.findings(state, text, self._tools, self._facts, self._position)
 
     def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that

@@ -44,6 +44,14 @@ from tests.support.each import each
         "# rest of the data ...",
         "... (97 more)",
         "<!-- ... other sections ... -->",
+        "-- ...",
+        "    # ...",
+        "-- and so on",
+        "-- 3人目以降も同じ形式で追加",
+        "-- TODO: add remaining users",
+        "(残り98件)",
+        "# 以下、同じ形式で続く",
+        "# (continue for all 100 users)",
     ],
 )
 def test_a_line_that_stands_for_others_is_found(line: str) -> None:
@@ -89,6 +97,12 @@ def test_a_line_that_stands_for_others_is_found(line: str) -> None:
         "# 残りも同様に処理する",
         "# 以下の通り",
         "- 5 more minutes",
+        "# and so the loop ends",
+        "# TODO: add the other direction of the mapping later, when it is known what for, and by whom",
+        "# Continue with the next user",
+        "# 以下の関数も同じ値を返す",
+        "# 同じ形式で書く",
+        "- 残り 3 件",
     ],
 )
 def test_what_only_resembles_it_is_none(line: str) -> None:
