@@ -11,7 +11,7 @@ from localllm.base.i18n import N_, Phrase, sentences
 from localllm.config.schema import LLMSettings
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
 from localllm.llm.discovery.scan import discover
-from localllm.llm.discovery.servers import Server
+from localllm.llm.discovery.servers import Server, without_another_s
 from localllm.llm.model_profiles import parameters
 from localllm.llm.providers.base import ModelInfo, may_be_taken
 from localllm.llm.providers.openai_models import is_embedding_name
@@ -54,11 +54,12 @@ class _Model(msgspec.Struct, frozen=True):
 
 async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: Look = discover) -> AutoConfig:
     """Generate a configuration with the models `look` finds: all chat models of ready servers, without embedding and
-    cloud models, those whose name is no plain short line, and without other ensembles.
+    cloud models, those whose name is no plain short line, other ensembles, and another person's servers beside others.
 
     Raises LLMConnectionError if there is none.
     """
-    servers = await look(settings, environ)
+    found = await look(settings, environ)
+    servers = without_another_s(found)
     models = [
         _Model(server, info)
         for server in servers
@@ -70,7 +71,10 @@ async def make_config(settings: LLMSettings, environ: Mapping[str, str], look: L
         addresses = ", ".join(server.base_url for server in servers) or "—"
         reasons = sentences(*map(obstacle, servers))
         raise LLMConnectionError("ensemble_no_models", addresses=addresses, reasons=reasons)
-    return _configured(models)
+    made = _configured(models)
+    others = ", ".join(server.base_url for server in found if server not in servers)
+    remark = Phrase("Left out as another person's program: {addresses}.", addresses=others)
+    return msgspec.structs.replace(made, remarks=(*made.remarks, remark)) if others else made
 
 
 def _configured(models: Sequence[_Model]) -> AutoConfig:

@@ -146,8 +146,9 @@ async def _providers(settings: LLMSettings, root: Path, environ: Mapping[str, st
     if settings.provider != "auto":
         return [make_provider(settings, root, environ)]
     from localllm.llm.discovery.scan import discover  # no discovery when the settings name the server
+    from localllm.llm.discovery.servers import without_another_s
 
-    servers = await discover(settings, environ)
+    servers = without_another_s(await discover(settings, environ))
     return [provider_for(server, settings, environ) for server in servers if server.state in ("ready", "empty")]
 
 

@@ -47,20 +47,23 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | None:
     """Choose the server and model to use, or return None.
 
-    Among ready servers, those at addresses set by the user come first, another person's last, and those that have, or
-    may have, a model loaded before the rest, which would have to load one: time or memory for that may be lacking. Ties
-    keep their order. Among a
-    server's models, loaded ones come first, then those that support tools; ties keep their order. None is taken that
-    runs elsewhere.
+    Among ready servers, those of another person come last, after all models of the others; those at addresses set by
+    the user come first, and those that have, or may have, a model loaded before the rest, which would have to load one:
+    time or memory for that may be lacking. Ties keep their order. Among a server's models, loaded ones come first, then
+    those that support tools; ties keep their order. None is taken that runs elsewhere.
 
     `model` matches that name on any server; else, if unambiguous, a name without its tag or publisher, or a substring,
     ignoring case. A model that Ollama runs remotely matches only by its full name.
     """
     ready = sorted((server for server in servers if server.state == "ready"), key=_reluctance)
-    if model:
-        return _offering(ready, model)
-    local = ((server, may_be_taken(server.models)) for server in ready)
-    return next(((server, min(models, key=_rank).id) for server, models in local if models), None)
+    groups = (without_another_s(ready), ready)
+    return next(filter(None, (_offering(group, model) if model else _first(group) for group in groups)), None)
+
+
+def without_another_s(servers: Sequence[Server]) -> list[Server]:
+    """Return the servers without those of another person, unless the user has set them or no other one is ready."""
+    own = [server for server in servers if server.set_by_user or not server.is_of_another]
+    return own if any(server.state == "ready" for server in own) else list(servers)
 
 
 def all_elsewhere(servers: Iterable[Server]) -> LLMConnectionError | None:
@@ -86,9 +89,13 @@ def nearest_models(servers: Sequence[Server], model: str) -> list[str]:
     return sorted(names, key=likeness, reverse=True)
 
 
-def _reluctance(server: Server) -> tuple[bool, bool, bool]:
-    is_of_another = server.is_of_another and not server.set_by_user
-    return not server.set_by_user, is_of_another, all(info.loaded is False for info in may_be_taken(server.models))
+def _reluctance(server: Server) -> tuple[bool, bool]:
+    return not server.set_by_user, all(info.loaded is False for info in may_be_taken(server.models))
+
+
+def _first(ready: Sequence[Server]) -> tuple[Server, str] | None:
+    local = ((server, may_be_taken(server.models)) for server in ready)
+    return next(((server, min(models, key=_rank).id) for server, models in local if models), None)
 
 
 def _rank(info: ModelInfo) -> tuple[int, int]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from localllm.base.errors import LLMConnectionError
@@ -102,6 +103,14 @@ def test_neither_what_runs_elsewhere_nor_who_is_not_ready_takes_part() -> None:
         Server(base_url="http://localhost:8080", provider="openai", state="locked"),
     )
     assert workers(found) == ["qwen3:8b"]
+
+
+def test_another_person_s_server_takes_part_only_where_there_is_no_other() -> None:
+    theirs = msgspec.structs.replace(ollama(model("b", "400B"), url="http://localhost:1234"), is_of_another=True)
+    found = made(theirs, ollama(model("a", "8B")))
+    assert (found.config.reviewer_agent.model, workers(found)) == ("a", ["a"])
+    assert str(found.remarks[-1]) == "Left out as another person's program: http://localhost:1234."
+    assert workers(made(theirs)) == ["b"]
 
 
 def test_a_key_that_was_asked_for_is_named() -> None:

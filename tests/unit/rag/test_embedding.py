@@ -9,6 +9,7 @@ import pytest
 from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
 from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import LLMSettings, OpenAISettings, Settings
+from localllm.llm.discovery.servers import Server
 from localllm.rag.embedder_selection import embedder_for_ingest
 from localllm.rag.embedding import prefixes
 from localllm.rag.language_probe import judge, script_of
@@ -37,6 +38,32 @@ def test_an_embedder_that_is_set_and_cannot_be_used_is_an_error(server: Embeddin
     assert selected.embedder is None
     assert selected.remark
     assert NAME in selected.remark.english
+
+
+def test_another_person_s_server_embeds_only_where_there_is_no_other(
+    server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(url: str, *, is_of_another: bool = False) -> Server:
+        return Server(base_url=url, provider="openai", state="ready", is_of_another=is_of_another)
+
+    async def selected(*servers: Server) -> int:
+        async def discovered(*_: object) -> list[Server]:
+            return list(servers)
+
+        monkeypatch.setattr("localllm.llm.discovery.scan.discover", discovered)
+        own.asked.clear()
+        theirs.asked.clear()
+        embedder = (await embedder_for_ingest(Settings(), tmp_path, {})).embedder
+        assert embedder
+        await embedder.aclose()
+        return len(theirs.asked)
+
+    own = server
+    with EmbeddingServer() as theirs:
+        of_another = found(theirs.url, is_of_another=True)
+        assert asyncio.run(selected(of_another, found(own.url))) == 0
+        assert own.asked
+        assert asyncio.run(selected(of_another)) > 0
 
 
 def test_batches_and_texts_are_made_as_small_as_the_server_wants(tmp_path: Path) -> None:

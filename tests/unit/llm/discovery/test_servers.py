@@ -111,6 +111,9 @@ def test_another_person_s_server_is_taken_last_unless_it_is_set() -> None:
     assert chosen(theirs, own) == ("own", "qwen3:8b")
     assert chosen(theirs) == ("theirs", "m")
     assert chosen(msgspec.structs.replace(theirs, set_by_user=True), own) == ("theirs", "m")
+    exact = msgspec.structs.replace(theirs, models=(ModelInfo("qwen3"), ModelInfo("only")))
+    assert chosen(exact, own, model="qwen3") == ("own", "qwen3:8b")
+    assert chosen(exact, own, model="only") == ("theirs", "only")
 
 
 def test_no_model_that_runs_elsewhere_is_taken_unless_it_is_named() -> None:
