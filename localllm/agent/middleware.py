@@ -111,6 +111,10 @@ class Late(Middleware, Generic[Policy]):
         if "policy" in vars(self):
             self.policy.begin()
 
+    async def before_step(self, state: RunState) -> Decision:
+        """Return the policy's decision, none before the first answer."""
+        return await self.policy.before_step(state) if "policy" in vars(self) else None
+
     def after_results(self, state: RunState, results: Sequence[ToolResult]) -> None:
         """Pass the results to the policy."""
         self.policy.after_results(state, results)

@@ -18,6 +18,7 @@ from localllm.agent.checks.git_checks import unfinished_merge
 from localllm.agent.checks.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.checks.test_run_checks import TestRunChecks
 from localllm.agent.checks.work_checks import WorkChecks
+from localllm.agent.checks.written_texts import WrittenTexts
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
@@ -107,8 +108,9 @@ class FirstAnswer:
 
 class Finishing(Middleware):
     """Asks for an announced call, then requires one.
-    Tells the model what contradicts its answer; finally judges the end of the run. `max_steps`: the run's limit, 0
-    for none. `is_exact`: whether the answer comes from the rule-based engine, whose words need no interpretation."""
+    Tells the model what is wrong in what it wrote and what contradicts its answer; finally judges the end of the run.
+    `max_steps`: the run's limit, 0 for none. `is_exact`: whether the answer comes from the rule-based engine, whose
+    words need no interpretation."""
 
     def __init__(self, tools: ToolSystem, max_steps: int = 0, is_exact: Callable[[], bool] = lambda: False) -> None:
         self._tools = tools
@@ -118,6 +120,7 @@ class Finishing(Middleware):
         self._listing = ProjectListing(tools.root)
         self._work = WorkChecks(tools, self._facts, self._listing)
         self._test_runs = TestRunChecks(tools, self._facts)
+        self._written = WrittenTexts(tools)
         self._first = FirstAnswer()
         self.begin()
 
@@ -128,6 +131,7 @@ class Finishing(Middleware):
         self._facts.begin()
         self._work.begin()
         self._test_runs.begin()
+        self._written.begin()
         self._position = self._tools.changes.position
         self._first.begin()
         self.ending = Ending()
@@ -136,6 +140,12 @@ class Finishing(Middleware):
         """Record the results of calls."""
         self._asked = 0
         self._facts.note(results)
+        self._written.note(results)
+
+    async def before_step(self, state: RunState) -> Decision:
+        """Tell the model what is wrong with the text that its newest edits have written."""
+        said = "" if self._is_exact() else await self._written.remark(state)
+        return Inject(said) if said else None
 
     def with_calls(self, state: RunState, answer: Completion) -> Completion:
         """Return the answer with the calls it clearly stands for, if a requested change has not been made: not in plan

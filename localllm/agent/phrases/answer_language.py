@@ -27,13 +27,17 @@ def unwanted_language(answer: str, request: str, given: Iterable[str]) -> Remark
     """
     is_japanese = is_in_language(request, "ja")
     if is_chinese(answer):
-        if is_japanese:
-            return "" if re.search("中国|中文|漢文|訳", request) else "language"
-        is_short = len(request) < _LEAST_REQUEST
-        return (
-            "" if is_short or any(re.search(_OF_CHINESE, one) for one in (request, *given)) else "language_of_request"
-        )
+        name: Remark = "language" if is_japanese else "language_of_request"
+        return name if is_chinese_unwanted(request, given) else ""
     if not is_japanese or request.isascii() or not is_english(answer) or len(sentences_in(answer)) < 2:
         return ""
     is_wanted = re.search(_WANTS_TEXT, request) or any(re.search(_OF_ENGLISH, one) for one in (request, *given))
     return "" if is_wanted else "in_english"
+
+
+def is_chinese_unwanted(request: str, given: Iterable[str]) -> bool:
+    """Return whether nothing in a request explains a text in Chinese, nor, where it is in another language than
+    Japanese, in any text that was `given`."""
+    if is_in_language(request, "ja"):
+        return not re.search("中国|中文|漢文|訳", request)
+    return len(request) >= _LEAST_REQUEST and not any(re.search(_OF_CHINESE, one) for one in (request, *given))
