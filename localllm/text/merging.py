@@ -80,10 +80,11 @@ class _Gaps:
 
     def of(self, index: int) -> str | None:
         """Return the white space of the text before a token of the replacement, without what ends a line; None if the
-        replacement's own applies: also where both have some before a new token."""
+        replacement's own applies: also where both have some, but for tabs, before a new token."""
         source, previous, gap = self._kept.get(index), self._kept.get(index - 1), self._after[index].gap
         if source is not None and source in self._stands and not self._is_used(index, source):
-            there = self._at(source, index)
+            removed = self._before_removed(index)
+            there = self._at(source, index) if removed is None else removed
             is_same = previous == source - 1 or (not index and not source)
             return there if is_same or there is None or self._is_possible(index, there) else None
         if not index or "\n" in gap:
@@ -94,8 +95,15 @@ class _Gaps:
         there = None if place is None else self._at(place, index)
         if there is None and self._after[index - 1].text == "," and len(self._behind_commas.get(gap, ())) == 1:
             (there,) = self._behind_commas[gap]
-        is_other = there is not None and bool(there) != bool(gap) and "\n" not in there
+        is_other = there is not None and "\n" not in there and (bool(there) != bool(gap) or "\t" in there)
         return there if is_other and self._is_possible(index, there or "") else None
+
+    def _before_removed(self, index: int) -> str | None:
+        """Return the white space before what was removed in front of a word: `: -1` becomes `: 1`."""
+        previous, token = self._kept.get(index - 1), self._after[index]
+        if previous is None or "\n" in token.gap or not token.text[0].isalnum():
+            return None
+        return self._at(previous + 1, index)
 
     def _is_used(self, index: int, source: int) -> bool:
         """Return whether what is inserted before a token stands behind its white space: `: 1` becomes `: -1`."""

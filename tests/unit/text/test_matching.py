@@ -181,6 +181,11 @@ def test_what_would_fill_the_memory_is_not_made(text: str, old: str, new: str) -
         ("[80, 443]", "[80,443]", "[80,443,8080]", "[80, 443, 8080]"),
         ("n=1,2,3", "n = 1, 2, 3", "n = 1, 2, 3, 4", "n=1,2,3,4"),
         ("{ a }", "{a}", "{a, b}", "{ a, b }"),
+        ("A=-1", "A = -1", "A = 1", "A=1"),
+        ("k: -1", "k:-1", "k:1", "k: 1"),
+        ("x=not y", "x = not y", "x = y", "x=y"),
+        ("(a + b)*c", "(a+b)*c", "(a)*c", "(a)*c"),
+        ("a\tb\tc", "a b c", "a b d", "a\tb\td"),
         # what the change gives is meant
         ("t:  10", "t:10", "t: 30", "t: 30"),
         ("A=1", "A = 1", "A = 1\nB = 2", "A=1\nB = 2"),
