@@ -148,14 +148,14 @@ class Finishing(Middleware):
         return Inject(said) if said else None
 
     def with_calls(self, state: RunState, answer: Completion) -> Completion:
-        """Return the answer with the calls it clearly stands for, if a requested change has not been made: not in plan
-        mode, nor if untrusted text may have suggested them."""
+        """Return the answer with the calls it clearly stands for: not in plan mode, nor if untrusted text may have
+        suggested them."""
         text = answer.message.text
         if answer.message.tool_calls or answer.finish_reason in _BROKEN_OFF or not text.strip():
             return answer
-        if self._is_exact() or not self._awaits_change(state) or self._tools.tainted:
+        if self._is_exact() or self._tools.tainted:
             return answer
-        calls = calls_in(text, self._tools.root, lambda said: announces(said, is_asked=True))
+        calls = self._calls_of(state, text)
         offered = {tool.name for tool in state.tools}
         if not calls or not all(call.name in offered for call in calls):
             return answer
@@ -168,6 +168,21 @@ class Finishing(Middleware):
         )
         message = msgspec.structs.replace(answer.message, tool_calls=tuple(calls))
         return msgspec.structs.replace(answer, message=message, finish_reason="tool_calls")
+
+    def _calls_of(self, state: RunState, text: str) -> Sequence[ToolCall]:
+        """Return the calls that stand in a text: code and commands only where a change is awaited."""
+
+        def is_announced(said: str) -> bool:
+            return announces(said, is_asked=True)
+
+        if self._awaits_change(state) and (calls := calls_in(text, self._tools.root, is_announced)):
+            return calls
+        if is_told_to_plan(state.history) or not any(tool.name in text for tool in state.tools):
+            return ()
+        from localllm.agent.checks.written_calls import written_calls  # few answers name a tool
+
+        asked = [tool for tool in state.tools if tool.name not in state.goal]  # those are explained
+        return written_calls(text, asked, is_announced)
 
     async def after_answer(self, state: RunState, answer: Completion) -> Decision:
         """Ask for an announced call; report what contradicts the answer; else accept it as the last."""

@@ -59,6 +59,8 @@ class StructuredReader:
         self._answered = False
         self._name = ""
         self._arguments = ""
+        self._beside: dict[str, str] = {}
+        """Members beside the name, as written: the arguments of a model that nests nothing."""
 
     @property
     def is_over(self) -> bool:
@@ -106,8 +108,17 @@ class StructuredReader:
         if self._name in ("", FINAL_ANSWER):
             return self._missing_answer()
         name = self._names.understand(self._name) or self._name
-        arguments = settle(self._arguments, self._tools.get(name), closes=not self._source.was_cut)
+        arguments = settle(
+            self._arguments or self._flat_arguments(name), self._tools.get(name), closes=not self._source.was_cut
+        )
         return [ToolCallChunk(0, name=name, arguments=arguments)]
+
+    def _flat_arguments(self, name: str) -> str:
+        """Return the members beside the name that are arguments of the tool, as an object; "" if there are none."""
+        tool = self._tools.get(name)
+        known: dict[str, Json] = tool.parameters.get("properties", {}) if tool else {}
+        given = [f"{_quoted(key)}: {value}" for key, value in self._beside.items() if key in known]
+        return f"{{{', '.join(given)}}}" if given and not self._source.was_cut else ""
 
     def _missing_answer(self) -> list[Chunk]:
         """Return the answer of an object that has neither a call nor an answer in the right place: arguments before the
@@ -191,7 +202,9 @@ class StructuredReader:
             case _ if key in WRAPPERS:
                 yield from self._read_arguments()
             case _:
+                start = self._source.place
                 yield from self._value()
+                self._beside[key] = self._source.since(start)
 
     def _read_name(self) -> Reading[None]:
         name: list[str] = []

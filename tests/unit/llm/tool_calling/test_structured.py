@@ -180,6 +180,11 @@ class TestCutOff:
             for _, arguments in answered(STRUCTURED, self.WHOLE[:end], "length").calls:
                 assert arguments == ""
 
+    def test_arguments_beside_the_name_that_are_cut_are_not_run(self) -> None:
+        whole = '{"tool": "write_file", "file_path": "a.py", "content": "one two"}'
+        for end in range(whole.index('"file_path"'), len(whole) - 1):
+            assert [arguments for _, arguments in answered(STRUCTURED, whole[:end], "length").calls] == [""]
+
     def test_an_answer_that_is_cut_is_shown_as_far_as_it_came(self) -> None:
         whole = step("", "final_answer", {"answer": "One two three"})
         assert answered(STRUCTURED, whole[: whole.index(" three")], "length").text == "One two"
@@ -199,6 +204,8 @@ class TestServersThatDoNotKeepToIt:
             '{"thought": "t", "action": "read_file", "arguments": {"file_path": "a.py"}}',
             '{"thought": "t", "name": "READ_FILE", "arguments": "{\\"file_path\\": \\"a.py\\"}"}',
             '{"thought": "t", "step": [1, {"a": "}"}], "tool": "read_file", "parameters": {"file_path": "a.py"}}',
+            '```json\n{"tool": "read_file", "file_path": "a.py"}\n```',
+            '{"thought": "t", "type": 1, "file_path": "a.py", "name": "read_file"}',
         ],
     )
     def test_a_call_in_another_form(self, written: str) -> None:
