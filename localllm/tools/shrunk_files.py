@@ -1,6 +1,6 @@
 """Find the text files that a command emptied, or took most lines or all definitions of."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -17,7 +17,7 @@ from localllm.text.decoding import NotTextError, decode
 _FEWEST_LINES = 10
 _LEAST_LEFT = 0.5
 _MOST_FILES = 50  # that are compared with what they held
-_MOST_BYTES = 4_000_000  # of all of these
+_MOST_BYTES = 40_000_000  # of all of these
 _LARGEST_PARSED = 50_000  # bytes; a model that writes a file anew by a command writes a small one
 _MOST_PARSED = 10
 _MOST_NAMES = 4
@@ -57,23 +57,31 @@ def _is_git_alone(command: str) -> bool:
     return "git" in names and names <= {"git", "cd"} and not script.writes
 
 
-def _shrunk(changed: Iterable[tuple[str, str, str]], content: Callable[[str], bytes]) -> Iterator[Shrunk]:
+def _shrunk(changed: Sequence[tuple[str, str, str]], content: Callable[[str], bytes]) -> Iterator[Shrunk]:
     room, parsed = _MOST_BYTES, 0
-    for path, before, after in list(changed)[:_MOST_FILES]:
+    for path, before, after in changed[:_MOST_FILES]:
         with suppress(OSError, LocalLLMError, NotTextError):
             old, new = content(before), content(after)
             room -= len(old) + len(new)
             if room < 0:
                 return
-            was, now = decode(old).text, decode(new).text
-            count, left = len(was.splitlines()), len(now.splitlines())
             gone: tuple[str, ...] = ()
-            if now.strip() and len(old) <= _LARGEST_PARSED and parsed < _MOST_PARSED:
+            if new.strip() and len(old) <= _LARGEST_PARSED and parsed < _MOST_PARSED:
                 parsed += 1
-                gone = replaced_definitions(was, now, path)
-            is_emptied = bool(was.strip()) and not now.strip()
+                gone = replaced_definitions(decode(old).text, decode(new).text, path)
+            count, left = _line_count(old), _line_count(new)
+            is_emptied = bool(old.strip()) and not new.strip()
             if gone or is_emptied or (count >= _FEWEST_LINES and left < count * _LEAST_LEFT):
                 yield Shrunk(path, count, left, gone)
+
+
+def _line_count(data: bytes) -> int:
+    """Count the lines of a text; one without NUL is not decoded, as to find the encoding may take a second. Raises
+    NotTextError."""
+    if b"\0" in data:
+        data = decode(data).text.encode()
+    ends = max(data.count(b"\n"), data.count(b"\r"))
+    return ends + (bool(data) and not data.endswith((b"\n", b"\r")))
 
 
 def told_of(summary: str | Phrase, found: Sequence[Shrunk]) -> str | Phrase:

@@ -76,16 +76,27 @@ def test_what_git_replaces_it_keeps(command: str, is_told: bool) -> None:
     assert bool(found) == is_told
 
 
-def test_large_files_and_those_not_kept_are_left_out() -> None:
+def test_what_is_not_kept_is_left_out_and_what_follows_too_much() -> None:
     def content(state: str) -> bytes:
         if state == "lost":
             raise FileNotFoundError(state)
-        return {"large": b"x\n" * 3_000_000, "old": NOTES.encode()}.get(state, b"")
+        known = {"large": b"x\n" * 2_500_000, "utf-16": NOTES.encode("utf-16"), "huge": b"x" * 40_000_000}
+        return known.get(state, NOTES.encode() if state == "old" else b"")
 
     def change(path: str, before: str) -> Change:
         return Change(call="1", turn="1", tool="run_command", path=path, before=before, after="new", time=0)
 
-    found = shrunk_files(
-        [change("a", "lost"), change("b", "old"), change("c", "large"), change("d", "old")], content, "x"
-    )
-    assert [one.path for one in found] == ["b"]
+    befores = ("lost", "old", "large", "old", "utf-16", "huge", "old")
+    changes = [change(path, before) for path, before in zip("abcdefg", befores, strict=True)]
+    found = {one.path: one.before for one in shrunk_files(changes, content, "x")}
+    assert found == {"c": 2_500_000, "b": 52, "d": 52, "e": 52}
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp932", "euc_jp", "utf-8"])
+def test_the_encoding_of_a_long_text_is_not_looked_for(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localllm.tools.shrunk_files.decode", None)
+    text = ("caf\xe9\n" if encoding == "latin-1" else "値は三百です。\n") * 20_000
+    contents = {"old": text.encode(encoding), "new": text[:10].encode(encoding)}
+    change = Change(call="1", turn="1", tool="run_command", path="a.txt", before="old", after="new", time=0)
+    (found,) = shrunk_files([change], contents.__getitem__, "x")
+    assert (found.before, found.after) == (20_000, 2)
