@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from localllm.base.lazy_patterns import late_pattern
-from localllm.safety.dangerous_commands import is_dangerous, may_run, prints_foreign_text, uses_network
+from localllm.safety.dangerous_commands import dangerous_as, may_run, prints_foreign_text, uses_network
 from localllm.safety.shell_parser import Script, read_script
 from localllm.safety.shell_words import Piece, Word, expand
 
@@ -152,9 +152,10 @@ class Line:
         return [words[1].text if len(words) > 1 else "~" for words in moving]
 
     def danger(self, entries: Iterable[str], kept: frozenset[tuple[str, ...]] = frozenset()) -> str:
-        """Return the first of `entries` that a part of it matches, or "". `kept`: see Situation."""
+        """Return the first of `entries`, or its equivalent, that a part of it is, or "". `kept`: see Situation."""
         commands = [w for w in self.commands if tuple(word.text for word in w) not in kept] if kept else self.commands
-        return next((one for one in entries if one.strip() and any(is_dangerous(w, one) for w in commands)), "")
+        found = (dangerous_as(words, one) for one in entries if one.strip() for words in commands)
+        return next(filter(None, found), "")
 
     def may_run(self, wanted: Sequence[str]) -> bool:
         """Return whether a part of it may be the command that begins with these words."""

@@ -59,21 +59,27 @@ _NETWORK_TEXT = late_pattern(
 )
 
 
-def is_dangerous(words: Sequence[Word], entry: str) -> bool:
-    """Return whether a simple command is the given `dangerous_commands` entry, or an equivalent."""
+def dangerous_as(words: Sequence[Word], entry: str) -> str:
+    """Return the entry of `dangerous_commands`, or its equivalent, that a simple command is; "" if it is none."""
     texts = [word.text for word in words]
     if not texts:
-        return False
-    if _is_any(words, texts, entry):
-        return True
-    is_rm = entry.split()[:1] == ["rm"] and len(entry.split()) > 1
-    return is_rm and (_removes_many(texts) or _removes_all(words, texts) or _cleans(words, texts))
+        return ""
+    if found := _any_of(words, texts, entry):
+        return found
+    if entry.split()[:1] != ["rm"] or len(entry.split()) < 2:
+        return ""
+    if _removes_many(texts):
+        return "find -exec rm" if texts[0].rpartition("/")[2] == "find" else "xargs rm"
+    if _removes_all(words, texts):
+        return "rm *"
+    return "git clean -f" if _cleans(words, texts) else ""
 
 
-def _is_any(words: Sequence[Word], texts: list[str], entry: str) -> bool:
-    known = (one.split() for one in (entry, *_ALSO.get(entry.strip().lower(), ())))
+def _any_of(words: Sequence[Word], texts: list[str], entry: str) -> str:
     names = _names(words)
-    return any(_is_entry(words, texts, one) for one in known if names is None or _is_among(names, one[0]))
+    known = (entry, *_ALSO.get(entry.strip().lower(), ()))
+    among = (one for one in known if one.strip() and (names is None or _is_among(names, one.split()[0])))
+    return next((one for one in among if _is_entry(words, texts, one.split())), "")
 
 
 def _removes_many(texts: list[str]) -> bool:

@@ -1,6 +1,6 @@
 """Which commands reach for the network, and which may be one that is denied."""
 
-from localllm.safety.dangerous_commands import is_dangerous, is_program, may_run, uses_network
+from localllm.safety.dangerous_commands import dangerous_as, is_program, may_run, uses_network
 from localllm.safety.shell_words import Word
 from tests.support.each import each
 
@@ -151,4 +151,20 @@ def test_of_a_program_that_is_named_very_often_not_all_is_looked_at() -> None:
     ],
 )
 def test_which_commands_are_dangerous(line: str, entry: str, is_it: bool) -> None:
-    assert is_dangerous(words(line), entry) is is_it
+    assert bool(dangerous_as(words(line), entry)) is is_it
+
+
+@each(
+    ("line", "meant"),
+    [
+        ("rm -r -f x", "rm -rf"),
+        ("find . -name '*.pyc' -delete", "find -delete"),
+        ("find . -exec rm {} ;", "find -exec rm"),
+        ("xargs rm", "xargs rm"),
+        ("rm *", "rm *"),
+        ("git clean -fdx", "git clean -f"),
+        ("ls", ""),
+    ],
+)
+def test_it_is_named_as_what_was_written(line: str, meant: str) -> None:
+    assert dangerous_as(words(line), "rm -rf") == meant
