@@ -1,5 +1,7 @@
 """A definition that an edit leaves twice is named: the later one overrides the earlier."""
 
+import pytest
+
 from localllm.code.double_definitions import new_doubles
 from tests.support.each import each
 
@@ -28,3 +30,9 @@ NEW = "import operator\n\n\ndef f(a, b):\n    return operator.add(a, b)\n\n\n"
 )
 def test_a_second_definition_is_named(path: str, before: str, after: str, named: list[str]) -> None:
     assert new_doubles(path, before, after) == named
+
+
+def test_an_edit_that_repeats_no_name_parses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("localllm.code.double_definitions.ast", None)
+    assert new_doubles("a.py", F + F, (F + F).replace("a + b", "b + a")) == []
+    assert new_doubles("a.py", F, F + "def g(): ...\n") == []
