@@ -37,7 +37,7 @@ _BLIND = late_pattern(
 """Matches that the author does not see a picture, and not that something in it cannot be done."""
 _NOT_READ = N_("{path} was not read")
 _UNSEEN = N_("{path} was not seen: the model cannot see pictures")
-_NUMBER = late_pattern(r"(?<![\w.-])\d++(?:[.,]\d++)*+(?![\w-]{0,40}\.\w)")
+_NUMBER = late_pattern(r"(?<![\w.-])(?>\d+(?:[.,]\d+)*)(?![\w-]{0,40}\.\w)")
 _IN_CODE = late_pattern(r"`[^`\n]*`")
 _SUPPOSED = late_pattern(
     r"(?i)\b(?:would|could|if|for example|e\.g\.|not|unable|can't|cannot|refused"
