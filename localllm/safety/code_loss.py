@@ -14,8 +14,9 @@ from localllm.base.i18n import N_, Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.code.grammars import language_of
 from localllm.code.outline import MAX_BYTES, Definition, NotParsedError, Outline, count_brackets, outline
-from localllm.text.conflict_markers import left_markers, marker_lines, sides
+from localllm.text.conflict_markers import left_markers, lost_side, marker_lines, sides
 from localllm.text.data_formats import new_fault
+from localllm.text.sanitising import shorten
 
 _LOSSES = {
     "emptied": N_("all {count} line of it", "all {count} lines of it"),
@@ -113,6 +114,7 @@ _LONG_BODY = 3
 _LONGEST_EMPTY = 500  # characters of a line without effect
 _FEWEST_IMPORTS = 3
 _NAMED = 8
+_LONGEST_QUOTED = 120
 _MOST_TOKENIZED = 500_000  # characters: about 0.15 s
 _EMPTY_BODY = late_pattern(
     r"\s*(?:pass|\.\.\.|…|todo\W.*|return|return None|return null|unimplemented!\(\)|todo!\(\)|\{\s*\}"
@@ -211,6 +213,15 @@ def new_errors(path: str, old: str, new: str) -> list[str]:
         return []
     where = ", ".join(map(str, after.error_lines))
     return [f"Syntax errors that were not there before, at line {where}: fix them.{_unbalanced(path, old, new)}"]
+
+
+def lost_side_note(old: str, new: str) -> list[str]:
+    """Return a remark for the model on a conflict that was resolved by one side alone; empty if it was not."""
+    if not (lost := lost_side(old, new)):
+        return []
+    first = shorten(lost[0], _LONGEST_QUOTED)
+    more = f", and {len(lost) - 1} more" if len(lost) > 1 else ""
+    return [f"[One side of the conflict is gone: {first}{more}. If both were to stay, put together what each changed.]"]
 
 
 def _errors_in_cells(old: str, new: str) -> list[str]:

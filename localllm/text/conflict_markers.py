@@ -1,5 +1,7 @@
 """Find what a merge leaves in a file: the lines `<<<<<<< ours`, `=======` and `>>>>>>> theirs`."""
 
+from collections.abc import Iterator
+
 _MARKERS = ("<<<<<<<", "|||||||", ">>>>>>>")
 _MAY_FOLLOW = {
     "": ("<<<<<<<",),
@@ -34,6 +36,31 @@ def sides(text: str) -> tuple[str, str] | None:
             ours += [line] if part in ("", "<<<<<<<") else []
             theirs += [line] if part in ("", "=======") else []
     return None if part else ("\n".join(ours), "\n".join(theirs))
+
+
+def lost_side(old: str, new: str) -> list[str]:
+    """Return the lines of one side of a conflict, if `new` resolves it by the other side alone; empty if it has
+    something of both, or of neither. `old` may lack the first marker, as an edit before may have taken it away."""
+    if not marker_lines(old) or marker_lines(new) or _separators(new):
+        return []
+    ours, theirs, part = list[str](), list[str](), "before"
+    for line in old.split("\n"):
+        mark = line[:7] if line[7:8] in ("", " ", "\r") else ""
+        if mark in (*_MARKERS, "======="):
+            ours = [] if mark == "<<<<<<<" and not theirs and part == "before" else ours
+            part = "" if mark == ">>>>>>>" else mark
+        elif line.strip() and part in ("before", "<<<<<<<", "======="):
+            (theirs if part == "=======" else ours).append(line.strip())
+    kept = {line.strip() for line in new.split("\n")}
+    own, others = ([line for line in dict.fromkeys(side) if line not in rest] for side, rest in _apart(ours, theirs))
+    if own and others and kept.isdisjoint(others) and kept.issuperset(own):
+        return others
+    return own if own and others and kept.isdisjoint(own) and kept.issuperset(others) else []
+
+
+def _apart(ours: list[str], theirs: list[str]) -> Iterator[tuple[list[str], set[str]]]:
+    yield ours, set(theirs)
+    yield theirs, set(ours)
 
 
 def left_markers(old: str, new: str) -> list[int]:

@@ -14,7 +14,7 @@ from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.code.double_definitions import new_doubles
 from localllm.documents import notebook_cells
-from localllm.safety.code_loss import detect_code_destruction, new_errors, placeholder
+from localllm.safety.code_loss import detect_code_destruction, lost_side_note, new_errors, placeholder
 from localllm.safety.path_names import shown
 from localllm.safety.tool_definition import ToolOutput
 from localllm.text.data_formats import is_makefile, with_recipe_tabs
@@ -303,5 +303,6 @@ async def put(context: ToolContext, edit: Edit, asked: Sequence[Replacement]) ->
     passages = [f"Now:\n{cells}"] if cells else [now(edit.text, done.spans[0]) for done in edit.done]
     answer = [*(one.english for one in told), *passages]
     answer += await asyncio.to_thread(new_errors, path, edit.file.text, edit.raw)
+    answer += lost_side_note(edit.file.text, edit.text)
     answer += await asyncio.to_thread(new_doubles, path, edit.file.text, edit.text)
     return ToolOutput(payload=payload, for_model="\n".join(answer), summary=told[0])

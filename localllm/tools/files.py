@@ -327,7 +327,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Write a whole file. To change a part, use edit_file."""
-    from localllm.safety.code_loss import new_errors, replaced_definitions
+    from localllm.safety.code_loss import lost_side_note, new_errors, replaced_definitions
     from localllm.safety.unwritten_lines import remark_on
 
     if isinstance(context.plan, _Change):
@@ -357,6 +357,7 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
         elif _is_other(before, change.new.text) or _is_other_prose(change.path, before, change.new.text):
             notes += [_REPLACED]
         notes += await asyncio.to_thread(new_errors, change.path, before, change.new.text)
+        notes += lost_side_note(before, change.new.text)
         notes += await asyncio.to_thread(remark_on, change.path, change.new.text, before)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)
 

@@ -1,6 +1,6 @@
 """What a merge leaves in files."""
 
-from localllm.text.conflict_markers import left_markers, marker_lines, sides
+from localllm.text.conflict_markers import left_markers, lost_side, marker_lines, sides
 from tests.support.each import each
 
 CONFLICT = "a\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> discount\nz\n"
@@ -60,3 +60,23 @@ def test_what_is_left_of_a_conflict_that_an_edit_resolves_in_part(old: str, new:
 )
 def test_the_sides_of_a_conflict(text: str, versions: tuple[str, str] | None) -> None:
     assert sides(text) == versions
+
+
+@each(
+    ("old", "new", "lost"),
+    [
+        (CONFLICT, "a\nours\nz\n", ["theirs"]),
+        (CONFLICT, "a\ntheirs\nz\n", ["ours"]),
+        (CONFLICT, "a\nours\ntheirs\nz\n", []),
+        (CONFLICT, "a\nours and theirs\nz\n", []),
+        (CONFLICT, "a\nz\n", []),
+        (CONFLICT, CONFLICT, []),
+        (CONFLICT, "a\nours\n=======\ntheirs\nz\n", []),
+        ("ours\n=======\ntheirs\nmore\n>>>>>>> x\n", "ours\n", ["theirs", "more"]),
+        (WITH_BASE, "ours\n", ["theirs"]),
+        (CONFLICT.replace("\n", "\r\n"), "a\r\nours\r\nz\r\n", ["theirs"]),
+        ("a\n", "b\n", []),
+    ],
+)
+def test_a_side_that_is_lost(old: str, new: str, lost: list[str]) -> None:
+    assert lost_side(old, new) == lost

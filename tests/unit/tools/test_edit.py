@@ -789,3 +789,16 @@ def test_several_edits_may_be_written_as_json_in_a_string(written: str) -> None:
 def test_a_list_that_is_no_json_or_broken_off_is_refused(written: str) -> None:
     with pytest.raises(ArgumentsError):
         edit_file.fit({"file_path": "a.py", "edits": written})
+
+
+async def test_a_conflict_that_is_resolved_by_one_side_alone_is_said(tmp_path: Path) -> None:
+    theirs = "=======\ntheirs\n>>>>>>> x\n"
+    put(tmp_path / "a.txt", f"<<<<<<< HEAD\nours\n{theirs}z\n")
+    context = make_context(tmp_path)
+    await use(edit_file, context, file_path="a.txt", old_string="<<<<<<< HEAD\n", new_string="")
+    output = await use(edit_file, context, file_path="a.txt", old_string=theirs, new_string="")
+    assert "[One side of the conflict is gone: theirs. If both were to stay" in output.for_model
+    put(tmp_path / "b.txt", f"<<<<<<< HEAD\nours\n{theirs}")
+    await use(read_file, context, file_path="b.txt")
+    output = await use(write_file, context, file_path="b.txt", content="theirs\n")
+    assert "[One side of the conflict is gone: ours." in output.for_model
