@@ -28,6 +28,7 @@ _SUBSTITUTION = late_pattern(r"\$\(|`")
 _INTERPRETERS = frozenset(
     {"sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "trap", "watch", "su", "env", "parallel"}
 )
+_OF_SQL = late_pattern(r"(?i)\b(?:delete\s+from|update\s|truncate\s)")
 _MOST_TEXTS = 100  # nested texts that are read
 _MOST_CHARACTERS = 200_000  # of these texts together
 
@@ -156,6 +157,16 @@ class Line:
         commands = [w for w in self.commands if tuple(word.text for word in w) not in kept] if kept else self.commands
         found = (dangerous_as(words, one) for one in entries if one.strip() for words in commands)
         return next(filter(None, found), "")
+
+    @cached_property
+    def every_row_statement(self) -> str:
+        """A statement of SQL in it that changes every row of a table, "delete from orders without where"; or ""."""
+        if not _OF_SQL.search(self.text):
+            return ""
+        from localllm.safety.sql_statements import every_row_statement  # few commands hold any
+
+        found = every_row_statement(self.text, self.commands)
+        return f"{found} without where" if found else ""
 
     def may_run(self, wanted: Sequence[str]) -> bool:
         """Return whether a part of it may be the command that begins with these words."""

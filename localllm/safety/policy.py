@@ -67,7 +67,8 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     address. `touched`: the files the call changes that no argument names. `obeyed`: files to which instruction
     files for assistants are links. `is_file`: whether something in the project has that name.
     `only_reads`: the command is known only to read the project, in a sandbox that confines it. `kept`: the parts of
-    the command, by their words, that only remove what /undo restores. `unfiltered`: the command without what only
+    the command, by their words, that only remove what /undo restores; `keeps_rows`: whether it restores the databases
+    that the command changes. `unfiltered`: the command without what only
     filters its output, and without entering a folder of the project; whoever allows it allows that, too.
     """
 
@@ -81,6 +82,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     is_file: Callable[[str], bool] = lambda _name: False
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
+    keeps_rows: bool = False
     unfiltered: str = ""
 
 
@@ -150,15 +152,19 @@ class Policy:
         return any(rule.whole and rule.decision == "deny" and rule.concerns(tool.name) for rule in self._rules)
 
     def dangerous_part(self, command: str) -> str:
-        """Return the dangerous command, built in or from the settings, that a part of the line matches, or ""."""
-        return line_of(command).danger((*self._dangerous, *DANGEROUS_COMMANDS))
+        """Return the dangerous command, built in or from the settings, that a part of the line matches, or a statement
+        that changes all rows of a table, or ""."""
+        line = line_of(command)
+        return line.danger((*self._dangerous, *DANGEROUS_COMMANDS)) or line.every_row_statement
 
     def _danger(self, call: Call, situation: Situation) -> str:
         """Return the dangerous command that a part of the call matches, or "". Those of the settings always
         count, the built-in ones only if what they would destroy cannot be restored."""
         if call.line is None:
             return ""
-        return call.line.danger(self._dangerous) or call.line.danger(DANGEROUS_COMMANDS, situation.kept)
+        built_in = call.line.danger(DANGEROUS_COMMANDS, situation.kept)
+        found = call.line.danger(self._dangerous) or built_in
+        return found or ("" if situation.keeps_rows else call.line.every_row_statement)
 
     def _touching(self, call: Call, decision: Decision) -> str:
         return next((str(rule) for rule in self._rules if rule.decision == decision and call.touches(rule)), "")

@@ -25,6 +25,7 @@ class CommandFacts(msgspec.Struct, frozen=True):
 
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
+    keeps_rows: bool = False
     unfiltered: str = ""
 
 
@@ -105,6 +106,7 @@ class CallJudge:
             is_file=self._is_file,
             only_reads=facts.only_reads,
             kept=facts.kept,
+            keeps_rows=facts.keeps_rows,
             unfiltered=facts.unfiltered,
         )
         verdict = self._policy.judge(tool, arguments, root.relative, situation)
@@ -188,7 +190,12 @@ class CallJudge:
             if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
                 from localllm.safety.recoverable_removals import recoverable_removals  # rarely needed
 
-                return CommandFacts(kept=recoverable_removals(command, folder, root, self._commands.would_bring_back))
+                comes_back = self._commands.would_bring_back
+                if line_of(command).every_row_statement:
+                    from localllm.safety.sql_statements import keeps_rows
+
+                    return CommandFacts(keeps_rows=keeps_rows(command, folder, root, comes_back))
+                return CommandFacts(kept=recoverable_removals(command, folder, root, comes_back))
         return NO_FACTS
 
     def _of_harmless(self, command: str, folder: str, root: ProjectRoot) -> CommandFacts:
