@@ -119,8 +119,8 @@ _WHOLE = "."
 
 def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
     """Return the canonical paths of the files of the project that it names to be changed: by a redirection, `rm`, `mv`,
-    `sed -i` and the like; "." for what git brings back, whose files are not known. What a program that it runs
-    changes is not known here."""
+    `sed -i` and the like; "." for what git brings back without naming it. What a program that it runs changes is not
+    known here."""
     named = [word for word in line.script.writes if not word.computed]
     found: list[str] = []
     for words in line.commands:
@@ -133,6 +133,8 @@ def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
             named += operands[-1:]
         elif program in _IN_PLACE and any(_is_in_place(text, _IN_PLACE[program]) for text in texts):
             named += [word for word in operands if root.exists(posixpath.join(folder, word.text))]
+        elif program == "git" and (restored := _restored(words)):
+            named += restored
         elif (program == "patch" and "--dry-run" not in texts) or (
             program == "git" and _brings_back(_verb([word.text for word in words]), texts)
         ):
@@ -142,6 +144,18 @@ def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
             with suppress(LocalLLMError):  # e.g. outside, or /dev/null
                 found.append(root.relative(posixpath.join(place, word.text)))
     return found
+
+
+def _restored(words: Sequence[Word]) -> list[Word]:
+    """Return the files that it has git bring back by their names, maybe with that of a branch: `git restore a.py`."""
+    texts = [word.text for word in words]
+    if texts[1:2] not in (["checkout"], ["restore"]) or any(word.computed for word in words):
+        return []
+    if _NEW_BRANCH.intersection(texts) or any(text[:1] == "/" or ".." in text for text in texts):
+        return []
+    if "--" in texts:
+        return list(words[texts.index("--") + 1 :])
+    return [word for word in words[2:] if word.text[:1] != "-" and word.text != "HEAD"]
 
 
 def _brings_back(verb: str, texts: Sequence[str]) -> bool:

@@ -1,5 +1,6 @@
 """What changes a file in a run that is to change nothing is not passed over."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -133,10 +134,20 @@ async def test_a_file_that_was_ordered_may_be_written(tmp_path: Path) -> None:
         (tmp_path / "review.md").unlink()
 
 
-async def test_what_a_command_changed_nonetheless_may_be_put_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "back",
+    [
+        call("edit_file", file_path="a.py", old_string="x = 3", new_string="x = 1"),
+        call("run_command", command="git checkout -- a.py"),
+        call("run_command", command="git restore a.py"),
+    ],
+)
+async def test_what_a_command_changed_nonetheless_may_be_put_back(tmp_path: Path, back: dict[str, object]) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "a.py"], cwd=tmp_path, check=True)
     spoil = call("run_command", command="sed -i 's/x = 1/x = 3/' [a]*")
-    other = call("run_command", command="echo 1 > b.py")
-    back = call("edit_file", file_path="a.py", old_string="x = 3", new_string="x = 1")
+    other = call("run_command", command="git checkout . && echo 1 > b.py")
     result, told = await ended(tmp_path, REVIEWS[0], spoil, ANSWER, other, back, ANSWER)
     assert (result.status, len(told), (tmp_path / "a.py").read_text()) == ("done", 1, "x = 1\n")
     assert not (tmp_path / "b.py").exists()

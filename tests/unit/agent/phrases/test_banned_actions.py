@@ -317,6 +317,11 @@ def test_commands_that_may_be_dry_runs(command: str, is_dry: bool) -> None:
         ("cd sub && rm -f z", ["z", "sub/z"]),
         ("bash -c 'echo 1 > a.py'", ["a.py"]),
         ("git -C . restore a.py", ["."]),
+        ("git restore --staged a.py sub/y.py; git checkout -- a.py; git checkout HEAD a.py", ["a.py", "sub/y.py"]),
+        ("git checkout main -- a.py; git checkout", [".", "a.py"]),
+        ("git restore $F; git checkout -f", ["."]),
+        ("git checkout .", ["."]),
+        ("git checkout -- ../b.py", ["."]),
     ],
 )
 def test_which_files_a_command_names_to_change(tmp_path: Path, command: str, files: list[str]) -> None:
