@@ -178,16 +178,33 @@ def _rest(old: str, new: str) -> set[str]:
     return _said(old.split("\n")) - _said(new.split("\n"))
 
 
+_PATTERN_SIGN = re.compile(
+    r"\\[dwsDWSb](?![a-z])[+*]?|\.[*+]\??|\[[^\]\n]{1,40}\][+*{]|\(\?[:P=!]|\((?:\\[dwsDWS]|\.|\[)[^)\n]{0,40}\)"
+)
+_NOT_A_PATTERN = (
+    "old_string is text, not a pattern, and {sign} is not in the file. For patterns use run_command with sed or python."
+)
+
+
+def _pattern_hint(text: str, old: str) -> str:
+    """Return what to do if old_string is a regular expression; "" if it is none, or the file holds some."""
+    if _PATTERN_SIGN.search(text):
+        return ""
+    sign = next((found[0] for found in _PATTERN_SIGN.finditer(old) if found[0] not in text), "")
+    return _NOT_A_PATTERN.format(sign=sign) if sign else ""
+
+
 def _closest(text: str, old: str, regions: Sequence[Region]) -> str | Phrase:
+    hint = _pattern_hint(text, old)
     if not regions:
         within = closest_passage(text, old)
         if within is None:
-            return Phrase("Nothing in the file is similar to it.")
+            return hint or Phrase("Nothing in the file is similar to it.")
         return f"The closest text is within line {within.line}. It reads:\n{within.text}\n"
     lines = text.split("\n")
     region, *others = regions
     whole = lines[region.start - 1 : region.end]
-    told = [f"The closest text is at {_place(region)}."]
+    told = [*([hint] if hint else []), f"The closest text is at {_place(region)}."]
     if differences := line_differences(old.strip("\n"), "\n".join(whole), most=_DIFFERENCES):
         told += ["The difference (- yours, + the file's):", *differences]
     if len(whole) <= _LINES_SHOWN or len(differences) in (0, _DIFFERENCES + 1):

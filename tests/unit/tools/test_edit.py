@@ -802,3 +802,23 @@ async def test_a_conflict_that_is_resolved_by_one_side_alone_is_said(tmp_path: P
     await use(read_file, context, file_path="b.txt")
     output = await use(write_file, context, file_path="b.txt", content="theirs\n")
     assert "[One side of the conflict is gone: ours." in output.for_model
+
+
+@pytest.mark.parametrize(
+    ("old", "is_pattern"),
+    [
+        (r"(\d{2})/(\d{2})/(\d{4})", True),
+        (r"return (\w)\+(\d)", True),
+        ("print\\(.*\\)", True),
+        ("[0-9]+ items", True),
+        ("return c - d # wrong", False),
+        ("text[0] + more", False),
+    ],
+)
+async def test_a_pattern_in_place_of_the_text_is_told(tmp_path: Path, old: str, is_pattern: bool) -> None:
+    put(tmp_path / "a.py", CODE)
+    error = await missed(tmp_path, file_path="a.py", old_string=old, new_string="x")
+    assert ("old_string is text, not a pattern" in error.details_phrase.english) == is_pattern
+    put(tmp_path / "a.py", f"{CODE}\nDIGITS = re.search(r'[0-9]+\\d+', x)\n")
+    error = await missed(tmp_path, file_path="a.py", old_string=old, new_string="x")
+    assert "not a pattern" not in error.details_phrase.english
