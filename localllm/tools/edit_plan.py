@@ -21,6 +21,7 @@ from localllm.text.data_formats import is_makefile, with_recipe_tabs
 from localllm.text.decoding import encode
 from localllm.text.matching import Match, Span, Step, TooManyPlacesError, find
 from localllm.text.merging import TooMuchTextError, indent_unit, merge
+from localllm.text.tab_indentation import with_tabs_of
 from localllm.tools.context import ToolContext
 from localllm.tools.edit_arguments import Replacement
 from localllm.tools.edit_reports import ambiguous, miss, now, summary
@@ -138,6 +139,7 @@ def _replaced_in_cells(edit: Edit, old: str, new: str, *, replace_all: bool) -> 
 
 def _replaced_passage(edit: Edit, old: str, new: str, read: Sequence[range] = (), *, replace_all: bool) -> Edit:
     path = edit.file.path
+    new = new if _is_indented(old) else with_tabs_of(edit.text, new)
     try:
         match = find(edit.text, old, new, apart=replace_all)
     except TooManyPlacesError as error:
@@ -158,6 +160,11 @@ def _replaced_passage(edit: Edit, old: str, new: str, read: Sequence[range] = ()
         line = edit.text.count("\n", 0, min(match.spans).start) + 1
         raise ToolExecutionError("edit_already_applied", path=shown(path), line=line)
     return _best_made(edit, match, old, new)
+
+
+def _is_indented(old: str) -> bool:
+    """Return whether a passage shows how it is indented."""
+    return any(line[:1] in (" ", "\t") for line in old.split("\n"))
 
 
 def _is_there(text: str, span: Span) -> bool:
