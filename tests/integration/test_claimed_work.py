@@ -342,6 +342,13 @@ class TestDeeds:
         assert (status, len(remarked)) == ("incomplete", 1)
         assert reason in reasons[0]
 
+    async def test_that_a_folder_is_gone_which_was_to_stay_is_told(self, project: Path) -> None:
+        (project / "lib").mkdir()
+        (project / "lib/a.txt").write_text("1\n")
+        agent = agent_for(project, run("rm -rf lib"), "Cleaned up.", "Cleaned up.")
+        status, _remarked, reasons = await said_of(agent, "Clean up, but don't delete lib/")
+        assert (status, reasons) == ("incomplete", ["lib/ changed, though the request forbids it"])
+
     @pytest.mark.parametrize(
         ("request_", "commands", "answer"),
         [

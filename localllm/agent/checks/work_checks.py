@@ -127,7 +127,12 @@ class WorkChecks:
         if not (banned or kept):
             return
         differ = self._tools.changes.changed_since(self._position)
-        gone = [path for path in differ if path in kept and not (self._tools.root / path).exists()]
+        gone = [
+            path
+            for path in sorted(kept)
+            if not (self._tools.root / path).exists()
+            and any(one == path or (path.endswith("/") and one.startswith(path)) for one in differ)
+        ]
         changed = [*gone, *(path for path in differ if path not in gone and is_among(path, banned))]
         asked = self._facts.edited if self._tools.is_attended else ()
         if paths := [path for path in changed if path not in asked]:

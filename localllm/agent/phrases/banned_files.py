@@ -53,7 +53,8 @@ _BANS_JA = late_pattern(
 )
 _KEEPS = (
     late_pattern(
-        rf"\b(?:do not|don't|never|without) (?:delet|remov|eras)(?:e|ing)? {THE}{FILES}(?! from)", re.IGNORECASE
+        rf"\b(?:do not|don't|never|without) (?:delet|remov|eras)(?:e|ing)? {THE}{FILES}(?! from|\w)",
+        re.IGNORECASE,
     ),
     late_pattern(
         rf"\b(?:keep|keeping|leave|leaving|preserve) {THE}{FILES}"
@@ -63,12 +64,18 @@ _KEEPS = (
 )
 _KEEPS_JA = late_pattern(rf"{FILES} ?(?:は|を|も)(?:消さ{NOT_JA}|(?:削除|消去)(?:は)?[しす]{NOT_JA}|残[しす]|保持)")
 _ORIGINAL = late_pattern(
-    r"\b(?:keep|leave|preserve|without (?:removing|deleting)|(?:do not|don't) (?:delete|remove)) (?:the |its )?"
-    r"(?:original|source)s?\b(?! \w+(?:ing|s)\b)"
+    r"\b(?:keep|keeping|leave|leaving|preserve|without (?:removing|deleting)|(?:do not|don't) (?:delete|remove)) "
+    r"(?:the |its )?(?:original|source)s?(?: (?:files?|in place|there|around|intact|too|as well|as a backup)){0,2}"
+    r"(?=\W{0,3}$|[,;:.!)]| (?:and|but|where|in)\b)"
     r"|元の?(?:ファイル)?(?:は|を)(?:残し|保持|消さな|消さず|削除しな|削除せず)",
     re.IGNORECASE,
 )
 """Matches that what something is made from is to stay."""
+_GOES = late_pattern(
+    rf"(?<!not )(?<!n't )(?<!never )\b(?:delete|remove|erase|drop|get rid of|rm) {THE}{FILES}", re.IGNORECASE
+)
+_GOES_JA = late_pattern(rf"{FILES} ?(?:を|は)(?:削除(?!し?な|せず)|消[しす]|消去(?!し?な|せず))")
+_ELSEWHERE = late_pattern(r"\b(?:rename|move) (?:it|them)\b|移動|移し|リネーム|改名", re.IGNORECASE)
 OF_PROGRAM_JA = r"ように(?:直|変|修正|改|設定)|(?:ない|ず)[^」]{0,6}」と|ずに(?:終わ|済)"
 """Matches what is said of a program that is to be changed, or to be written down, and not to the assistant."""
 OPEN = late_pattern(
@@ -86,9 +93,14 @@ def banned_files(request: str) -> list[str]:
 
 def kept_files(request: str) -> list[str]:
     """Return the files that a request forbids to delete, but not to change."""
-    kept = named_by(request, _KEEPS, _KEEPS_JA)
+    if _ELSEWHERE.search(request):
+        return []
     said = ends_of(request)
-    return [*kept, *(match["path"] for match in PATH.finditer(said))] if _ORIGINAL.search(said) else kept
+    kept = named_by(request, _KEEPS, _KEEPS_JA)
+    if any(_ORIGINAL.search(one) and not OPEN.search(one) for one in sentences_in(said)):
+        going = named_by(request, [_GOES], _GOES_JA)
+        kept += [match["path"] for match in PATH.finditer(said) if match["path"] not in going]
+    return list(dict.fromkeys(kept))
 
 
 def named_by(request: str, patterns: Sequence[re.Pattern[str]], pattern_ja: re.Pattern[str]) -> list[str]:

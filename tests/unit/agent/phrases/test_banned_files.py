@@ -168,6 +168,15 @@ async def test_a_name_means_the_file_that_is_there_and_no_other_of_that_name(tmp
         ("Don't remove f from a.py", []),
         ("a.py の f を消さないで", []),
         ("Keep the original names in a.py", []),
+        ("Merge b.py into a.py and delete b.py. Keep the original order of functions.", []),
+        ("Move f from a.py to b.py, remove a.py, and keep the original behaviour.", []),
+        ("Keep the original file, and delete tmp.csv and a.bak.", []),
+        ("Convert a.csv to a.json. Leave the original where it is; delete tmp.csv", ["a.csv", "a.json"]),
+        ("a.csv を a.json に変換し、tmp.csv は削除。元のファイルは残して", ["a.csv", "a.json"]),
+        ("Should I keep the original of a.py?", []),
+        ("Don't delete a.py's functions", []),
+        ("Don't remove a.py, rename it to b.py", []),
+        ("a.py は削除しないで。old/ へ移動して", []),
     ],
 )
 def test_what_is_not_to_be_deleted(request_: str, kept: list[str]) -> None:
