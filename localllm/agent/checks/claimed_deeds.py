@@ -13,16 +13,16 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.path_names import some_of
 
 _DONE = {
-    "merge": late_pattern(r"(?i)\bmerged\b|マージ(?:し(?:ま|た)|が?完了|済)"),
+    "merge": late_pattern(r"(?i)\bmerged\b|(?:マージ|merge) ?(?:し(?:ま|た)|が?完了|済)"),
     "pull": late_pattern(r"(?i)\b(?:merged|pulled)\b|(?:プル|マージ)(?:し(?:ま|た)|が?完了|済)"),
-    "rebase": late_pattern(r"(?i)\brebased\b|リベース(?:し(?:ま|た)|が?完了|済)"),
+    "rebase": late_pattern(r"(?i)\brebased\b|(?:リベース|rebase) ?(?:し(?:ま|た)|が?完了|済)"),
     "cherry-pick": late_pattern(r"(?i)\bcherry-?picked\b|チェリーピック(?:し(?:ま|た)|が?完了|済)|取り込み?ました"),
     "revert": late_pattern(r"(?i)\breverted\b|リバート(?:し(?:ま|た)|が?完了|済)|(?:取り消|打ち消)しました"),
     "tag": late_pattern(
         r"(?i)\btagged\b|\b(?:created|added|set) (?:an? |the )?(?:\w+ )?tag\b"
         r"|\btag\b[^.\n]{0,40}\b(?:created|added|set)\b|タグ[^。\n]{0,16}(?:付け|打ち|作成し|追加し|作り)ました"
     ),
-    "push": late_pattern(r"(?i)\bpushed\b|プッシュ(?:し(?:ま|た)|が?完了|済)"),
+    "push": late_pattern(r"(?i)\bpushed\b|(?:プッシュ|push) ?(?:し(?:ま|た)|が?完了|済)"),
     "stash": late_pattern(r"(?i)\bstashed\b|(?:スタッシュ|退避)(?:し(?:ま|た)|済)"),
     "branch": late_pattern(r"(?i)\bcreated\b[^.\n]{0,30}\bbranch\b|ブランチ[^。\n]{0,20}(?:作成し|作り|切り)ました"),
     "checkout": late_pattern(

@@ -47,6 +47,7 @@ _MERGING = late_pattern(r"\bgit\b[^\n]*\b(?:am|cherry-pick|merge|pull|rebase|rev
 _INSTALLS = late_pattern(
     r"\b(?:pip3?|uv|poetry|pipx|conda|npm|pnpm|yarn|bun|apt|apt-get|brew|dnf|cargo|gem|go|composer) "
     r"(?:-\S{1,40} ){0,4}(?:install|add|i|ci|get|require)\b"
+    r"|(?:^|[;&|(\n])[ \t]{0,8}(?:tar|zip|unzip|gzip|7z) "
 )
 _GIT = late_pattern(
     r"\bgit (?:-\S{1,80} (?:\w[\w.]{0,40}=\S{0,80} )?){0,4}"
@@ -146,7 +147,7 @@ class RunFacts:
         self.failed_program: Crash | None = None
         """The newest program, if it failed, whatever was changed."""
         self.failed_install: Crash | None = None
-        """The newest command that was to install something, if it failed."""
+        """The newest command that was to install, pack or unpack something, if it failed."""
         self.failed_change: Crash | None = None
         """The newest that was to move, format or otherwise change files, if it failed."""
         self.may_have_changed = False
@@ -467,8 +468,6 @@ def _path_of(result: ToolResult) -> str:
 
 _SHORTEST_LINE = 8
 """A shorter line says nothing of the place."""
-
-
 _ALIKE = 0.7
 """Similarity of two lines of which one may be a wrong guess at the other."""
 _MOST_LINES = 20

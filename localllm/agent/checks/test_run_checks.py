@@ -111,6 +111,9 @@ class TestRunChecks:
         facts = self._facts
         if facts.failed_install and claimed_runs.claims_install(text):
             return facts.failed_install
+        for failed in filter(None, (facts.failed_install, facts.failed_change, facts.failed_program)):
+            if claimed_runs.claims_deed(failed.command, text):
+                return failed
         if not facts.failed_change or facts.has_changed or not phrases.says_changed(text):
             return None
         may_be_ordered = request_phrases.asks_for_change(request) or request_phrases.may_order_change(request)

@@ -41,7 +41,8 @@ def _claims_run(said: str) -> bool:
 
 _INSTALLED = (
     r"(?i)\b(?:i|we)(?:'ve| have)? (?:now |just |successfully )?installed\b|^(?:successfully )?installed\b"
-    r"|\b(?:is|are) now installed\b|\b(?:was|were|been) (?:successfully )?installed\b"
+    r"|\b(?:is|are) installed(?: now| successfully)?(?:[.!]|$)|\b(?:is|are) now installed\b"
+    r"|\b(?:was|were|been) (?:successfully )?installed\b"
     r"|インストール(?:は|が|を)?(?:完了)?(?:し(?:ました|ています|てあります)|です|済み)"
 )
 
@@ -49,6 +50,35 @@ _INSTALLED = (
 def claims_install(answer: str) -> bool:
     """Return whether it claims that something was installed."""
     return any(re.search(_INSTALLED, said) and not re.search(_NO_PROGRAM, said) for said in sentences_in(answer))
+
+
+_DEEDS = (
+    (
+        r"\b(?:tar|zip|unzip|gzip|gunzip|bzip2|xz|7z)\b",
+        r"(?i)\b(?:packed|archived|compressed|zipped|extracted|unpacked)\b|(?:固め|(?:圧縮|展開|解凍|アーカイブ)(?:し|が完了し))ました",
+    ),
+    (
+        r"\b(?:curl|wget|aria2c|scp|rsync)\b",
+        r"(?i)\b(?:downloaded|fetched|uploaded|copied)\b|(?:ダウンロード|アップロード|取得|コピー)(?:が完了)?しました",
+    ),
+    (
+        r"\b(?:black|isort|prettier|gofmt|rustfmt|clang-format|ruff format|(?:go|cargo) fmt)\b",
+        r"(?i)\b(?:re)?formatted\b|(?:整形|フォーマット)(?:が完了)?しました",
+    ),
+    (
+        r"\b(?:docker|podman|systemctl)\b",
+        r"(?i)\b(?:re)?started\b|\b(?:is|are) (?:now )?(?:up|running)\b|起動(?:が完了)?しました",
+    ),
+)
+"""What claims that a command was done, for the commands that do it."""
+
+
+def claims_deed(command: str, answer: str) -> bool:
+    """Return whether the answer claims what the command was to do."""
+    claims = [claim for programs, claim in _DEEDS if re.search(programs, command)]
+    return any(
+        re.search(claim, said) and not re.search(_NO_PROGRAM, said) for said in sentences_in(answer) for claim in claims
+    )
 
 
 _LOOKED = (

@@ -75,6 +75,7 @@ def test_a_program_that_is_said_to_work(answer: str, claims: bool) -> None:
         ("requests をインストールしました。", True),
         ("requests is now installed.", True),
         ("requests is not installed.", False),
+        ("pandas is installed.", True),
         ("pip is installed, but there is no network.", False),
         ("インストールできませんでした。", False),
     ],
@@ -113,6 +114,8 @@ NO_NETWORK = ran("pip install requests", 1, "ERROR: No matching distribution fou
 NOT_THERE = ran("rm old.txt", 1, "rm: cannot remove 'old.txt': No such file or directory")
 NOT_READ = ran("sed -n 1,9p b.py; tar tf b.tgz", 2, "tar: b.tgz: Cannot open: No such file or directory")
 NOT_MOVED = ran("mv b.py lib", 1, "mv: cannot stat 'b.py': No such file or directory")
+NO_ZIP = ran("zip -r ab.zip .", 127, "zip: command not found")
+NO_CURL = ran("curl -sO http://x/a.csv", 6, "curl: (6) Could not resolve host: x")
 NO_BLACK = ran("python3 -m black .", 1, "No module named black")
 BEGUN = msgspec.structs.replace(ran("python3 app.py", 0), payload={"return_code": None, "id": 1}, success=True)
 RUN = "app.py を実行して結果を教えて"
@@ -141,6 +144,12 @@ RUN = "app.py を実行して結果を教えて"
         ("直近のコミットで何が変わった?", [NOT_MOVED], "直近のコミットでは parse を追加しました。", "", False),
         ("整理だ。b.py は lib へ", [NOT_MOVED], "b.py を lib へ移動しました。", "last run failed: mv b.py lib", True),
         ("format the code with black", [NO_BLACK], "All files are formatted with black now.", "-m black", True),
+        ("pack the project", [NO_ZIP], "The project is packed into `ab.zip`.", "zip -r ab.zip", True),
+        ("zip に固めて", [NO_ZIP], "zip に固めました。", "zip -r ab.zip", True),
+        ("zip に固めて", [NO_ZIP], "zip が無いため固めていません。", "", False),
+        ("download http://x/a.csv", [NO_CURL], "a.csv is downloaded.", "curl -sO", True),
+        ("download http://x/a.csv", [NO_CURL], "It could not be downloaded: no network.", "", False),
+        ("format the code with black", [NO_BLACK], "The code was formatted.", "-m black", True),
         ("format it if black is there", [NO_BLACK], "black is not installed, so I did nothing.", "", False),
         ("install requests", [NO_NETWORK], "I could not install `requests`: there is no network.", "", False),
         (
