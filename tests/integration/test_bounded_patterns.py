@@ -14,11 +14,19 @@ LONG = 400_000
 
 TRIES = {
     "commands of databases": """
-        from localllm.agent.checks.run_facts import _only_queries, _sql_error
+        from localllm.agent.checks.sql_queries import only_queries, sql_error
         for unit in ("\\n", "\\n ", ";", ";/", "("):
-            assert not _only_queries(unit * (400_000 // len(unit)))
-            assert not _sql_error(unit * (400_000 // len(unit)), "Error: near a")
-        assert _only_queries("cd db;\\n  /usr/bin/sqlite3 a.db 'select 1'")
+            assert not only_queries(unit * (400_000 // len(unit)))
+            assert not sql_error(unit * (400_000 // len(unit)), "Error: near a")
+        from localllm.agent.checks.query_checks import findings
+        from localllm.agent.checks.sql_queries import query_of
+        for unit in ("1,", "1", " ", "a 1.", "|", "\\n1"):
+            long = unit * (200_000 // len(unit))
+            assert query_of("sqlite3 a.db", 0, long).output
+            assert list(findings(query_of("sqlite3 a.db", 0, "5"), "", "how many?", long, [long])) is not None
+        for unit in ("delete from a ", "update ", "update a ", "'delete from a", "sqlite3 a.db ' \\n", "<<a\\n"):
+            assert query_of("sqlite3 a.db " + unit * (90_000 // len(unit)), 0, "").command
+        assert only_queries("cd db;\\n  /usr/bin/sqlite3 a.db 'select 1'")
     """,
     "the line before a block": """
         from localllm.agent.checks.answer_calls import Block

@@ -1,6 +1,5 @@
 """The facts of a run that its end is checked against: changes, failed edits, commands and tests."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -28,7 +27,8 @@ from localllm.agent.checks.command_kinds import (
 )
 from localllm.agent.checks.last_answers import ended_by_answer
 from localllm.agent.checks.selected_tests import failed_tests
-from localllm.agent.checks.test_output import LOOKED_AT, found_no_tests
+from localllm.agent.checks.sql_queries import Query, is_query, only_queries, query_of, sql_error
+from localllm.agent.checks.test_output import found_no_tests
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
@@ -150,6 +150,10 @@ class RunFacts:
         """The newest command that was to install, pack or unpack something, if it failed."""
         self.failed_change: Crash | None = None
         """The newest that was to move, format or otherwise change files, if it failed."""
+        self.query: Query | None = None
+        """The newest command that has succeeded or failed, if it was a query of a database."""
+        self.every_row = ""
+        """A statement that has changed every row of a table."""
         self.may_have_changed = False
         """Whether a call has succeeded whose changes are not tracked."""
         self.had_committed = self.had_committed or self.has_committed
@@ -281,6 +285,8 @@ class RunFacts:
             self.failed_install = failed
         elif kind == "files" and changes_files(command):
             self.failed_change = failed
+        self.query = query_of(command, int(payload["return_code"]), output) if is_query(command) else None
+        self.every_row = self.every_row or (self.query.every_row if self.query else "")
         self._note_git(command, int(payload["return_code"]), output)
         if commits(command):
             is_made = has_committed(int(payload["return_code"]), output)
@@ -328,9 +334,9 @@ class RunFacts:
         self.failed_program = Crash(command, error_line(output), self.calls) if has_failed else None
         if crashed(command, return_code, output):
             self._crash = Crash(command, error_line(output), self.calls)
-        elif (error := _sql_error(command, output)) or tool_failed(command, return_code):
+        elif (error := sql_error(command, output)) or tool_failed(command, return_code):
             self._crash = Crash(command, error or error_line(output), self.calls, is_tool=True)
-        elif self._crash and self._crash.is_tool and not changed and _only_queries(command):
+        elif self._crash and self._crash.is_tool and not changed and only_queries(command):
             return  # it mends nothing
         elif outcome(command, return_code, output) is None:
             return  # there is no such program, which `|| true` hides
@@ -433,28 +439,6 @@ def _code_of(payload: dict[str, Any], kind: CommandKind, command: str, output: s
     code = int(codes[-1] if codes else payload["return_code"])
     is_answer = code == 1 and not codes and kind in ("test", "build") and ended_by_answer(command, output)
     return 0 if is_answer else code
-
-
-_SQL = late_pattern(r"(?:^|[;&|(\n])[ \t]*+(?:[^\s;&|(]{1,200}/)?(?:sqlite3|duckdb|psql|mysql|mariadb)(?=\s)")
-_SQL_ERROR = late_pattern(
-    r"^(?:(?:Parse|Runtime) error(?: near line \d+)?: |Error: (?:near|in) |(?:psql:[^\n]{1,200}: )?ERROR:  "
-    r"|ERROR \d{3,5} \(\w{5}\))[^\n]{0,200}",
-    re.MULTILINE,
-)
-_SQL_QUERY = late_pattern(
-    r"[\"']\s*(?:select|explain|show|describe|pragma)\b|\.(?:schema|tables|dump)\b", re.IGNORECASE
-)
-
-
-def _sql_error(command: str, output: str) -> str:
-    """Return what a database's client says of a failed statement, whatever the exit code; "" if it says nothing."""
-    found = _SQL_ERROR.search(output[-LOOKED_AT:]) if _SQL.search(command) else None
-    return found[0] if found else ""
-
-
-def _only_queries(command: str) -> bool:
-    """Return whether a database's client only shows what is there."""
-    return bool(_SQL.search(command) and _SQL_QUERY.search(command)) and "<" not in command
 
 
 def _argument(result: ToolResult, name: str) -> object:

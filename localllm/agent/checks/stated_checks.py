@@ -63,12 +63,29 @@ class StatedChecks:
 
     def findings(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer states and the model has not seen, the most urgent first. Reads files."""
+        yield from self._of_queries(state, text)
         yield from self._of_unread(state, text)
         yield from self._of_refused(state, text)
         yield from self._of_absent(state, text)
         yield from self._of_unreadable(state, text)
         yield from self._of_evidence(state, text)
         yield from self._of_paths(state, text)
+
+    def _of_queries(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield what the answer says against the newest query of a database, unless files were edited, and that
+        every row was changed."""
+        facts = self._facts
+        if facts.query is None and not facts.every_row:
+            return
+        from localllm.agent.checks import query_checks  # few runs query a database
+
+        own = self._own_remarks
+        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
+        known = [one for one in known if one not in own]
+        query = None if facts.edited else facts.query
+        for one in query_checks.findings(query, facts.every_row, state.goal, text, known):
+            own.add(remark(one.name, **one.params) if one.name else "")
+            yield one
 
     def _of_unread(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the file that a question is about, if the model called no tool and no message has held a line of it.
