@@ -232,13 +232,6 @@ class LocalLLMCode(Answerer):
         `piped` follows the query and was not typed by the user; `typed`: the typed part of it, if not all was."""
         return self._requests.events(query, piped, typed)
 
-    @property
-    def project_aliases(self) -> frozenset[str]:
-        """The aliases defined in the project's settings."""
-        prefix = "commands.aliases."
-        origins = self.config.origins.items()
-        return frozenset(key.removeprefix(prefix) for key, origin in origins if origin.layer == "project")
-
     def steer(self, text: str, *, typed: str | None = None) -> bool:
         """Send `text` to the model during the run; false if no run accepts it. `typed`: as for `run`."""
         return self.react_agent.steer(text, typed=typed)

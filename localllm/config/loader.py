@@ -49,6 +49,9 @@ class HeldBack(msgspec.Struct, frozen=True, kw_only=True):
     is_asked: bool = True
 
 
+_ALIASES = "commands.aliases."
+
+
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """The settings, with their origins and what was rejected.
 
@@ -78,6 +81,12 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
         """The settings for what is kept beyond the project: nothing from an untrusted one, and of a trusted one all but
         its section `project`."""
         return self.alone or self.settings
+
+    @property
+    def project_aliases(self) -> frozenset[str]:
+        """The names of the aliases that the project's settings define."""
+        of_project = (key for key, origin in self.origins.items() if origin.layer == "project")
+        return frozenset(key.removeprefix(_ALIASES) for key in of_project if key.startswith(_ALIASES))
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class Talk:
         commands. `decide_plan` asks the user about a plan, given the mode before it; `confirm` asks whether to continue
         a command; `forced_end` ends the program if nothing else does. `typed` returns the part of a text that was not
         pasted."""
-        self.registry = SlashRegistry(COMMANDS, chat.settings.commands.aliases, chat.project_aliases)
+        self.registry = SlashRegistry(COMMANDS, chat.settings.commands.aliases, chat.config.project_aliases)
         self._chat = chat
         self._screen = screen
         self._consume = consume

@@ -28,6 +28,7 @@ from localllm.base.events import (
     Usage,
 )
 from localllm.base.i18n import set_language
+from localllm.config.loader import Loaded
 from localllm.config.schema import CommandSettings, Mode, Settings, UISettings
 from localllm.llm.discovery.servers import Server
 from localllm.llm.model_profiles import COMPACT
@@ -120,7 +121,7 @@ class Chat:
         models = (ModelInfo("peer-7b"), ModelInfo("other-13b"))
         self.servers = [Server(base_url=self.provider_address, provider="openai", state="ready", models=models)]
         self.settings = settings
-        self.project_aliases = ()
+        self.config = Loaded(settings=settings)
         self.usage = Usage(prompt_tokens=1200, completion_tokens=34)
         self.context_window = 8192
         self.assumes_window = False

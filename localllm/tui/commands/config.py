@@ -144,7 +144,7 @@ def _show_at_once(call: SlashCall, key: str) -> None:
         case "ui.theme":
             call.screen.change_theme(call.chat.settings.ui.theme)
         case _ if key.startswith("commands.aliases."):
-            call.commands.change_aliases(call.chat.settings.commands.aliases, call.chat.project_aliases)
+            call.commands.change_aliases(call.chat.settings.commands.aliases, call.chat.config.project_aliases)
         case _:
             pass
 

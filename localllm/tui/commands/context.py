@@ -1,6 +1,6 @@
 """The interface of the program for the chat and its commands."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -302,11 +302,6 @@ class ChatContext(Protocol):
         ...
 
     def tools(self) -> Sequence[ToolInfo]: ...
-
-    @property
-    def project_aliases(self) -> Collection[str]:
-        """The aliases defined in the project's settings."""
-        ...
 
     def run(self, query: str, *, typed: str | None = None) -> AsyncGenerator[AgentEvent]:
         """Stream the events of one request, RunFinished last. `typed`: the part of it typed by the user, if the rest

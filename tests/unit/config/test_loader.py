@@ -100,7 +100,9 @@ class TestLayers:
         assert loaded.settings.commands.aliases == {"a": "A", "b": "B", "c": "C"}
         assert loaded.settings.agent.max_iterations == 7
         assert loaded.withheld == ("commands.aliases.b",)
-        assert place.load(trusted=True).settings.commands.aliases["b"] == "other"
+        assert loaded.project_aliases == {"c"}
+        trusted = place.load(trusted=True)
+        assert (trusted.settings.commands.aliases["b"], trusted.project_aliases) == ("other", {"b", "c"})
 
     def test_origins_say_who_and_where(self, place: Place) -> None:
         place.user.write_text('# mine\n[llm]\nmodel = "user"\ntemperature = 1\n')

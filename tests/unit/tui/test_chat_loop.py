@@ -12,6 +12,8 @@ import pytest
 from localllm.base.errors import ToolExecutionError
 from localllm.base.events import AgentEvent, Notice, RunFinished, Usage
 from localllm.base.i18n import set_language
+from localllm.config.loader import Loaded
+from localllm.config.reader import Origin
 from localllm.config.schema import CommandSettings, Mode, Settings
 from localllm.llm.server_summary import Introduction
 from localllm.tui.chat_loop import Talk
@@ -34,7 +36,10 @@ class Program:
             aliases={"look": "Look at", "check": "Check", "test": "Test $ARGUMENTS twice", "exit": "x"}
         )
     )
-    project_aliases = ("check", "test")
+    config = Loaded(
+        settings=settings,
+        origins={f"commands.aliases.{name}": Origin("project", "localllm.toml") for name in ("check", "test")},
+    )
     usage = Usage()
     context_window, context_used, assumes_window = 8192, 0, False
     stand_in = None

@@ -42,10 +42,6 @@ class Chat:
     def settings(self) -> Settings:
         return self.config.settings
 
-    @property
-    def project_aliases(self) -> Sequence[str]:
-        return ()
-
     def apply_setting(self, key: str) -> bool:
         if (loaded := self._news.applied(self.config, key)) is not None:
             self.config = loaded
