@@ -85,6 +85,8 @@ _NOTHING_NEEDED = (
     r"|were )?(?:needed|necessary|required)\b|\b(?:nothing|there is nothing|no need) to (?:change|do|fix|rename"
     r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere(?: is| are|'s) no\b|\bno longer\b"
     r"|\bthere (?:is|are)(?:n't| not) any\b"
+    r"|\b(?:so|therefore) (?:I|we)(?:'ve| have)? (?:removed|changed|deleted|edited|touched) nothing\b"
+    r"|\b(?:removed|changed|deleted|edited|touched) nothing,? (?:because|since|as)\b"
     r"|すでに|既に|見つから(?:ず|ない|なかった)|(?:変更|修正|対応|追加|更新|削除)(?:の必要)?(?:は|が)?(?:不要|必要(?:は)?(?:ありません|ない)"
     r"|(?:の)?必要な(?:箇所|点|部分|ところ)は(?:特に)?(?:あり|見当たり|見つかり)ません"
     r"|必要がありません|ありません)|見つかりません(?:でした)?|存在しません|問題(?:は)?(?:ありません|なし)"
