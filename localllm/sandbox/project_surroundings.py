@@ -25,7 +25,7 @@ class ProjectSurroundings:
 
     `quarantine`: where files are kept that a command put at protected names. `hidden`: unreadable for commands.
     `unwritable`: read-only for them, as is the environment this program runs in, if that is in the project. `hides`:
-    see OutwardLinks.
+    see OutwardLinks. `is_listed`: see HarmfulChanges.
     """
 
     def __init__(
@@ -36,6 +36,7 @@ class ProjectSurroundings:
         hidden: Sequence[Path],
         unwritable: Sequence[Path],
         hides: Callable[[str], bool] = lambda _path: False,
+        is_listed: Callable[[str], bool] = lambda _host: False,
     ) -> None:
         self._root = root
         self._hidden = hidden
@@ -46,7 +47,9 @@ class ProjectSurroundings:
         files = [path for path in self._unwritable if Path(path).is_symlink() or not Path(path).is_dir()]
         inside = [path for path in files if Path(path).is_relative_to(root)]
         closed = [str(path) for path in hidden if path.is_relative_to(root)]
-        self.protected = ProtectedFiles(root, quarantine, also=inside, closed=closed, is_hidden=hides)
+        self.protected = ProtectedFiles(
+            root, quarantine, also=inside, closed=closed, is_hidden=hides, is_listed=is_listed
+        )
         self.inventory = Inventory(root)
         self.own_folder = OwnFolder(root)
         self.sockets = MachineSockets()

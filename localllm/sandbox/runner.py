@@ -138,7 +138,12 @@ class SandboxRunner:
         secrets = [path for path in secrets_named_by(os.environ) if self._root in Path(os.path.realpath(path)).parents]
         closed = (*self._hidden, *secrets)
         self._project = ProjectSurroundings(
-            self._root, quarantine, hidden=closed, unwritable=unwritable, hides=self._hides
+            self._root,
+            quarantine,
+            hidden=closed,
+            unwritable=unwritable,
+            hides=self._hides,
+            is_listed=self._hosts.lists,
         )
         self._levels = levels
         self._bundle = Bundle()

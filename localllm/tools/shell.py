@@ -405,17 +405,25 @@ def _remarks_on_reverted(paths: tuple[str, ...]) -> list[Phrase]:
         "[Put back as it was, because commands must not change it: {paths}. Ask the user if it has to be changed.]",
         paths=some_of([shorten(path, _LONGEST_PATH) for path in paths]),
     )
-    if not (programs := [path for path in paths if is_program_of_system(path)]):
-        return [said]
-    return [
-        said,
-        Phrase(
-            "[{paths}: in the user's shell a program of this name would run instead of the system's. If a package "
-            "brings it, the package is incomplete now: uninstall it, or the user reinstalls it in a shell of their own "
-            "(conda install --force-reinstall).]",
-            paths=some_of(programs),
-        ),
-    ]
+    remarks = [said]
+    if settings := [path for path in paths if f"/{path}".endswith(("/.git/config", "/.git"))]:
+        remarks.append(
+            Phrase(
+                "[{paths}: settings and remotes of a repository are the user's to set. Only at hosts in "
+                "safety.network_hosts may a new repository have remotes.]",
+                paths=some_of([shorten(path, _LONGEST_PATH) for path in settings]),
+            )
+        )
+    if programs := [path for path in paths if is_program_of_system(path)]:
+        remarks.append(
+            Phrase(
+                "[{paths}: in the user's shell a program of this name would run instead of the system's. If a "
+                "package brings it, the package is incomplete now: uninstall it, or the user reinstalls it in a shell "
+                "of their own (conda install --force-reinstall).]",
+                paths=some_of(programs),
+            )
+        )
+    return remarks
 
 
 def remarks_on(result: "CommandResult", command: str = "", *, explained: bool = False) -> list[Phrase]:

@@ -106,6 +106,10 @@ class NetworkHosts:
         if not any(rule.allows(wanted) for rule in self._rules):
             raise SafetyViolationError("network_not_allowed", host=wanted)
 
+    def lists(self, host: str) -> bool:
+        """Return whether the list has the host, at any port."""
+        return any(rule.allows(Target(host, port)) for rule in self._rules for port in rule.ports)
+
     def vet(self, wanted: Target, addresses: Sequence[str]) -> None:
         """Raise SafetyViolationError unless the host's addresses are all public, or it is listed as an address.
 

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -23,7 +23,12 @@ from localllm.sandbox.protect.protected_paths import (
 )
 from localllm.sandbox.protect.repositories.git_attributes import OwnFilters
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, has_head
-from localllm.sandbox.protect.repositories.git_settings import is_harmless_change, leads_inside
+from localllm.sandbox.protect.repositories.git_settings import (
+    host_of,
+    is_harmless_change,
+    leads_inside,
+    used_addresses,
+)
 from localllm.sandbox.protect.repositories.index_entries import settings_of
 from localllm.sandbox.protect.repositories.nested_repositories import (
     diverts_pushes,
@@ -41,7 +46,8 @@ from localllm.sandbox.symlinks import SKIPPED, find_plain
 class HarmfulChanges:
     """Judges changes in the project at `root` against the state `known` from before. `broken`: the former HEAD of each
     folder that no longer is a repository. `within`: for killed commands, the only time whose changes count. `earlier`:
-    those of commands after which not all could be scanned: what is from then was not there before."""
+    those of commands after which not all could be scanned: what is from then was not there before. `is_listed`: whether
+    the user lists a host for commands."""
 
     def __init__(
         self,
@@ -50,12 +56,14 @@ class HarmfulChanges:
         broken: Mapping[str, Entry],
         within: Lifetime | None = None,
         earlier: Iterable[Lifetime] = (),
+        is_listed: Callable[[str], bool] = lambda _host: False,
     ) -> None:
         self._root = root
         self.known = known
         self.broken = broken
         self._within = within
         self._earlier = tuple(earlier)
+        self._is_listed = is_listed
         self._filters = OwnFilters(root, known.before)
         self._device = root.lstat().st_dev
 
@@ -112,20 +120,38 @@ class HarmfulChanges:
             old = (before and before.content) or b""
             if not is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value)):
                 return False
-            return bool(before) or file.parent.name != ".git" or not self._diverts(file.parents[1], after.content)
+            return bool(old) or file.parent.name != ".git" or not self._diverts(file.parents[1], file.parent)
         if file.name == ".git":
             data = linked_data(self._root, file)
-            return data is not None and not self._diverts(file.parent, settings_in(data))
+            return data is not None and not self._diverts(file.parent, data)
         if file.parent.parent.name == "worktrees" and file.name in ("gitdir", "commondir"):
             return linked_data(self._root, linked_git(file.parent)) == file.parent
         return False
 
-    def _diverts(self, top: Path, settings: bytes) -> bool:
-        """Return whether a `git push` at `top` would go elsewhere with these settings: to an address that the
-        repository which was there did not have, or with files of a repository around."""
+    def _diverts(self, top: Path, data: Path) -> bool:
+        """Return whether a `git push` at `top` would go elsewhere with the repository that has this data: to an address
+        that the repository which was there did not have, one that is new in the project and not at a host the user
+        lists, or with files of a repository around."""
+        settings = settings_in(data)
+        addresses = remotes_elsewhere(settings)
         before = list(self._settings_before(top))
         known = {address for content in before for address in remotes_elsewhere(content)}
-        return bool(before and remotes_elsewhere(settings) - known) or diverts_pushes(top, settings)
+        if before and addresses - known:
+            return True
+        if (own := self._before(settings_of(data / "index"))) and own.content:
+            known |= remotes_elsewhere(own.content)
+        new = addresses - known - self._of_moved
+        return not all(map(self._is_at_listed_host, new)) or diverts_pushes(top, settings)
+
+    @cached_property
+    def _of_moved(self) -> set[str]:
+        """The addresses of remotes of repositories that were at another place before."""
+        settings = (path for path in self.known.before if is_git_settings(path))
+        gone = (self.known.before[path].content for path in settings if not os.path.lexists(self._root / path))
+        return {address for content in gone if content for address in remotes_elsewhere(content)}
+
+    def _is_at_listed_host(self, address: str) -> bool:
+        return all(map(self._is_listed, map(host_of, used_addresses(address, git_settings_of_user(os.environ)))))
 
     def _settings_before(self, top: Path) -> Iterator[bytes]:
         """Yield the settings of the repository that had its work tree there: its own, those that its `.git` file led

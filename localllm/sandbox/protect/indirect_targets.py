@@ -46,7 +46,7 @@ class Leads:
     def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
         self._root = root
         self._home = home
-        self._place = _place(root)
+        self._place = _place_outside(root)
         self._outside = [(user, home)]  # settings, and the folder that relative includes start from
         if self._place:
             self._outside.append((settings_of(self._place), str(self._place.common)))
@@ -101,6 +101,14 @@ class Leads:
         for worktree in dict.fromkeys(worktrees):
             for settings, beside in self._outside:
                 named.update(self._named(settings, [worktree], beside))
+        return named
+
+    def of_linked(self, worktrees: Iterable[str]) -> set[str]:
+        """Return what the settings of their own repository refer to in linked work trees with these absolute paths."""
+        named: set[str] = set()
+        for worktree in worktrees:
+            if os.path.isfile(f"{worktree}/.git") and (place := _place_outside(Path(worktree))):  # noqa: PTH113
+                named.update(self._named(settings_of(place), [worktree], str(place.common)))
         return named
 
     def of_included(self, entries: Mapping[str, Entry], paths: set[str]) -> set[str]:
@@ -277,13 +285,14 @@ def links_to(root: Path, places: Iterable[str]) -> list[str]:
     return [path.removeprefix(top) for path in sorted(found) if path.startswith(top)]
 
 
-def _place(root: Path) -> Place | None:
-    """Return the repository whose config is outside: the project is a linked work tree, a submodule or a subfolder."""
+def _place_outside(folder: Path) -> Place | None:
+    """Return the repository of which the folder is a linked work tree, a submodule or a subfolder, and whose data is
+    not in it; none in which no tool uses git."""
     try:
-        place = find_place(root)
+        place = find_place(folder)
     except ToolExecutionError:
-        return None  # no tool uses git there
-    return None if place is None or place.common.is_relative_to(root) else place
+        return None
+    return None if place is None or place.common.is_relative_to(folder) else place
 
 
 def _is_no_repository(path: str) -> bool:

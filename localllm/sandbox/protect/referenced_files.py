@@ -75,9 +75,11 @@ class ReferencedFiles:
         return frozenset(place[len(inside) :] for place in paths if not os.path.isdir(place))  # noqa: PTH112 - strings
 
     def of_new(self, repositories: Collection[str]) -> tuple[set[str], bool]:
-        """Return what the user's own settings name in new repositories, and whether that is all."""
+        """Return what the user's own settings name in new repositories, and those of their repository in new work
+        trees; and whether that is all."""
         leads = self._leads()
-        named = leads.of_user(self._absolute(repositories))
+        folders = self._absolute(repositories)
+        named = leads.of_user(folders) | leads.of_linked(folders)
         return named, leads.is_complete and len(repositories) <= _MOST_REPOSITORIES
 
     def _roots(self, leads: Leads, reach: Reach) -> set[str]:

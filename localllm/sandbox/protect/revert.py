@@ -72,7 +72,7 @@ class ProtectedFiles:
     Commands may overlap: the state before the first of them counts for all. What a command put there is moved to
     `quarantine`, or deleted if that is None. Changes by somebody else meanwhile cannot be distinguished from a
     command's. What files and settings refer to is protected as well: see ReferencedFiles, also for `also` and `closed`.
-    `coarse`: nanoseconds by which file times may be off. `is_hidden`: see OutwardLinks.
+    `coarse`: nanoseconds by which file times may be off. `is_hidden`: see OutwardLinks; `is_listed`: HarmfulChanges.
     """
 
     def __init__(
@@ -84,8 +84,10 @@ class ProtectedFiles:
         also: Iterable[str] = (),
         closed: Iterable[str] = (),
         is_hidden: Callable[[str], bool] = lambda _path: False,
+        is_listed: Callable[[str], bool] = lambda _host: False,
     ) -> None:
         self._root = root
+        self._is_listed = is_listed
         self._records = CommandRecords(quarantine and quarantine.parent / "commands", root)
         self._lock = Lock()
         self._running = 0
@@ -395,7 +397,7 @@ class ProtectedFiles:
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
         heads = {path: before for path, (before, _) in broken.items()}
-        harmful = HarmfulChanges(self._root, known, heads, within, self._earlier)
+        harmful = HarmfulChanges(self._root, known, heads, within, self._earlier, self._is_listed)
         is_held = self._running > 0 or self._records.is_of_others()
         undo = partial(self._put.undo, harmful=harmful, needed_folders=self._data.needed_folders, is_held=is_held)
         undone = undo({*known.before, *after, *broken}, after, most=most, is_spared=is_spared)
@@ -472,14 +474,17 @@ class ProtectedFiles:
         return bool(opened)
 
     def _look_at_new(self, reach: Reach) -> dict[str, Entry]:
-        """Return what the user's own settings name in repositories that did not exist before, if it is new as well."""
+        """Return what settings name in repositories and work trees that did not exist before, if it is new as well and
+        no copy of something protected, as in a work tree."""
         new = reach.repositories - self._known.repositories
         if not new:
             return {}
         named, is_complete = self._referenced.of_new(new)
         self._is_overlooked |= not is_complete
         found = look_at(self._root, sorted(named - set(self._known.named)), self._known.before, reach=reach)
-        return {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
+        known = {(entry.mode, entry.content) for entry in self._known.before.values() if entry.content}
+        is_new = {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
+        return {path: entry for path, entry in is_new.items() if (entry.mode, entry.content) not in known}
 
 
 def _weight(first: Collection[str], path: str) -> tuple[bool, bool, bool, tuple[int, str]]:

@@ -13,13 +13,18 @@ from localllm.sandbox.git_config import Setting, parse, write
 
 _HARMLESS = frozenset(
     """
-    core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase core.precomposeunicode
-    core.symlinks user.name user.email branch.remote branch.merge branch.rebase init.defaultbranch pull.rebase
+    core.filemode core.ignorecase core.precomposeunicode core.symlinks user.name user.email branch.remote branch.merge
+    branch.rebase init.defaultbranch pull.rebase
     """.split()
 )
-_HARMLESS_WHEN_NEW = frozenset({"remote.url", "remote.fetch", "core.worktree", "extensions.objectformat"})
-"""A clone or a submodule has these. In an existing repository they are not harmless: it would push to another place, or
-read its objects as others."""
+_HARMLESS_WHEN_NEW = frozenset(
+    """
+    remote.url remote.fetch core.worktree core.repositoryformatversion core.bare core.logallrefupdates
+    extensions.objectformat
+    """.split()
+)
+"""A new repository, clone or submodule has these. In an existing one they are not harmless: it would push to another
+place, read its objects as others, refuse to work, or keep no log of its branches."""
 
 _FOLLOWING = frozenset({"branch.remote", "branch.merge"})
 _LEADING = frozenset({"remote.url", "core.worktree"})
@@ -36,6 +41,11 @@ _NO_ADDRESS = re.compile(
 """A transport that runs a program; an option; a folder whose hooks are not checked, as in `.git`."""
 
 _SSH = re.compile(r"(?i)(?:git\+)?ssh(?:\+git)?://([^/]*)|(?!\w[\w+.-]*://)(\[[^]/]*\]|[^/:\[]*(?:\[[^]/]*\])?):(?!//)")
+_ELSEWHERE = re.compile(
+    r"(?:(?:https?|git|ssh|git\+ssh|ssh\+git)://(?:[\w.~%:-]*@)?(?P<host>[A-Za-z0-9][\w.-]*)(?::\d+)?(?:/.*)?"
+    r"|(?:[\w.-]+@)?(?P<scp>[A-Za-z0-9][\w.-]*):(?!//|:).*)",
+    re.ASCII,
+)
 _OWN_NAMES = frozenset({"", "localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"})
 """Names of this machine that `/etc/hosts` has by itself."""
 _LOCAL = re.compile(r"(?i)file:|(?!\w[\w+.-]*://|[^/:]+:)")
@@ -49,6 +59,13 @@ def local_address(value: str) -> str:
     path = re.sub(r"(?i)^file:(?://[^/]*)?", "", value)
     is_odd = not path or path.startswith("~") or (path != value and "%" in path)
     return "/" if is_odd else path
+
+
+def host_of(address: str) -> str:
+    """Return the name of the other machine to which the address of a remote leads, in lower case; "" for one that
+    programs might understand differently."""
+    match = _ELSEWHERE.fullmatch(address)
+    return (match["host"] or match["scp"]).lower() if match else ""
 
 
 def used_addresses(value: str, settings: Iterable[Setting]) -> list[str]:

@@ -106,3 +106,11 @@ def test_a_name_must_stand_for_public_addresses_only() -> None:
     hosts.vet(Target("127.0.0.1", 8080), ["127.0.0.1"])
     with pytest.raises(SafetyViolationError):
         hosts.vet(Target("10.0.0.5", 443), ["10.0.0.5"])  # named without its port: not this very one
+
+
+@each(
+    ("host", "listed"),
+    [("pypi.org", True), ("a.example.org", True), ("example.org", False), ("one.example", True), ("", False)],
+)
+def test_a_host_is_listed_at_any_port(host: str, listed: bool) -> None:
+    assert NetworkHosts.of(["PyPI.org", "*.example.org", "one.example:8443"]).lists(host) is listed

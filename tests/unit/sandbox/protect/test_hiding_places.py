@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def files(root: Path, tmp_path: Path) -> ProtectedFiles:
-    return ProtectedFiles(root, tmp_path / "quarantine")
+    return ProtectedFiles(root, tmp_path / "quarantine", is_listed=lambda host: host.endswith(".example"))
 
 
 def make_repository(data: Path, settings: str = EVIL) -> None:
@@ -395,6 +395,59 @@ def test_where_the_files_of_a_folder_were_made_another_repository_before_it_stay
     files.begin()
     subprocess.run(["git", "-C", root, "rm", "-qr", "--cached", "src"], check=True)
     init(root / "src", FAR)
+    assert files.end() == ()
+
+
+def test_a_new_repository_has_only_remotes_at_listed_hosts(root: Path, tmp_path: Path) -> None:
+    files = ProtectedFiles(root, None, is_listed=lambda host: host == "listed.example")
+    init(root / "own", "https://mine.example/own")
+    init(root / "moved", "https://mine.example/moved")
+    init(root / "copied", "https://mine.example/copied")
+    put(root / "own/a.py")
+    commit(root / "own")
+    files.begin()
+    for number, address in enumerate(("https://listed.example/x.git", "git@listed.example:x.git", "../other")):
+        init(root / f"kept{number}", address)
+    for number, address in enumerate((FAR, "git@mine.example:own", "https://listed.example@mine.example/own")):
+        init(root / f"gone{number}", address)
+    (root / "moved").rename(root / "elsewhere")
+    shutil.copytree(root / "copied", root / "copy")
+    subprocess.run(["git", "-C", root / "own", "worktree", "add", "-q", "../tree"], check=True)
+    init(root / "apart", FAR, f"--separate-git-dir={root}/data")
+    gone = {"gone0/.git/config", "gone1/.git/config", "gone2/.git/config", "copy/.git/config", "apart/.git"}
+    assert set(files.end()) == gone
+
+
+def test_an_empty_file_of_settings_is_none(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    files.begin()
+    subprocess.run(["git", "init", "-q", root / "new"], check=True)
+    (root / "new/.git/config").write_text("")
+    assert files.end() == ()
+    files.begin()
+    (root / "new/.git/config").write_text(f'[remote "origin"]\n\turl = {FAR}\n')
+    assert files.end() == ("new/.git/config",)
+
+
+def test_hooks_that_settings_name_in_a_new_work_tree_are_those_of_another(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    put(root / ".githooks/pre-commit", "checks")
+    put(root / ".githooks/pre-push", "checks more")
+    subprocess.run(["git", "-C", root, "config", "core.hooksPath", ".githooks"], check=True)
+    commit(root)
+    files.begin()
+    subprocess.run(["git", "-C", root, "worktree", "add", "-q", "--detach", "tree"], check=True)
+    put(root / "tree/.githooks/pre-commit", "evil")
+    assert files.end() == ("tree/.githooks/pre-commit",)
+    assert (root / "tree/.githooks/pre-push").read_text() == "checks more"
+
+
+def test_a_repository_made_in_the_place_of_the_users_may_have_its_remote(root: Path) -> None:
+    files = ProtectedFiles(root, None)
+    init(root / "own", "https://mine.example/own")
+    files.begin()
+    shutil.rmtree(root / "own")
+    init(root / "own", "https://mine.example/own")
     assert files.end() == ()
 
 

@@ -8,6 +8,7 @@ import pytest
 from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.repositories.git_settings import (
     harmless_settings,
+    host_of,
     is_harmless_change,
     leads_inside,
     local_address,
@@ -90,6 +91,9 @@ def test_harmless(added: str) -> None:
         "[core]\n\tbare = false\\\n\tfsmonitor = evil\n",
         '[core]\n\tbare = "false"\n',
         "[core]\n\tbare\n",
+        "[core]\n\tbare = true\n",
+        "[core]\n\tlogallrefupdates = false\n",
+        "[core]\n\trepositoryformatversion = 1\n",
         "[alias]\n\tst = !evil\n",
         "[include]\n\tpath = ../evil\n",
         '[includeIf "gitdir:/"]\n\tpath = ../evil\n',
@@ -298,3 +302,25 @@ def test_of_kept_settings_no_branch_follows_what_is_no_name_of_a_remote(remote: 
     content = PLAIN + kept.encode() + f'[branch "main"]\n\tremote = {remote}\n'.encode()
     settings = harmless_settings(content, lambda _: True)
     assert list(parse(settings)) == list(parse(PLAIN + kept.encode()))
+
+
+@each(
+    ("address", "host"),
+    [
+        ("https://GitHub.com/x/y.git", "github.com"),
+        ("https://me:token@host.example:8443/x", "host.example"),
+        ("ssh://git@host.example:22/x", "host.example"),
+        ("git+ssh://host.example/x", "host.example"),
+        ("git@host.example:x/y.git", "host.example"),
+        ("host.example:x", "host.example"),
+        ("git://10.0.0.7/x", "10.0.0.7"),
+        ("https://listed.example@evil.example/x", "evil.example"),
+        ("https://listed.example\\@evil.example/x", ""),
+        ("https://listed.example#@evil.example/x", ""),
+        ("https://[::1]/x", ""),
+        ("ext::sh -c evil", ""),
+        ("../up", ""),
+    ],
+)
+def test_the_host_of_an_address(address: str, host: str) -> None:
+    assert host_of(address) == host
