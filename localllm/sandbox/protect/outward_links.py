@@ -139,7 +139,7 @@ class OutwardLinks:
 
     def _is_harmful(self, path: str, real: str) -> bool:
         is_inside = real.startswith(f"{self._root}/")
-        if not (is_inside or real in (_UNKNOWN, _OF_PROCESS) or self._is_hidden(real)):
+        if not (is_inside or real in (_UNKNOWN, _OF_PROCESS) or self._is_in_data(real) or self._is_hidden(real)):
             return False
         folder = os.path.dirname(f"{self._root}/{path}")  # noqa: PTH120 - strings
         try:
@@ -176,9 +176,9 @@ class OutwardLinks:
         return (_OF_PROCESS if any(link.startswith(_OF_PROCESS) for link in links) else real), by, is_unsteady
 
     def _is_in_data(self, real: str) -> bool:
-        """Return whether this lies in the data of a repository, and is no file that git-annex keeps there, to which a
-        link stands in the tree."""
-        folders = folded(real[len(f"{self._root}/") :]).split("/")[:-1]
+        """Return whether this is or lies in the data of a repository, in the project or elsewhere, and is no file that
+        git-annex keeps there, to which a link stands in the tree."""
+        folders = folded(real.removeprefix(f"{self._root}/")).split("/")
         if _DATA not in folders:
             return False
         is_of_annex = _OF_ANNEX in f"/{'/'.join(folders[folders.index(_DATA) + 1 :])}/"  # of submodules, too

@@ -64,6 +64,24 @@ def test_links_that_lead_to_a_hidden_place_are_found_however_they_are_written(
     assert os.path.lexists(root / "chain")
 
 
+def test_links_into_the_data_of_a_repository_outside_are_taken_away(root: Path, tmp_path: Path) -> None:
+    files = ProtectedFiles(root, None)
+    for name in ("hooks", "annex/objects"):
+        (root.parent / ".git" / name).mkdir(parents=True)
+    (root.parent / ".git/annex/objects/key").touch()
+    (root / "inside/.git/hooks").mkdir(parents=True)
+    made = after(
+        files,
+        (root / "dist", "../.git/hooks"),
+        (root / "target", "../.git"),
+        (root / "build", "inside/.git"),
+        (root / "elsewhere", tmp_path / "other/.GIT/hooks"),
+        (root / "large", "../.git/annex/objects/key"),
+        (root / "plain", "../data"),
+    )
+    assert made == ("build", "dist", "elsewhere", "target")
+
+
 def test_links_by_way_of_a_link_that_stays_are_found(root: Path, files: ProtectedFiles) -> None:
     made = after(
         files,
