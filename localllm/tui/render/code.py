@@ -18,6 +18,11 @@ _PROBE = "zq: 1 */ --> ]] ' \" ` zq\n" + "} zq: 1;\n" * 6
 _LONGEST_CONTEXT = 4_000
 """Characters. In more deeply nested code, or code without lines, colours may be wrong."""
 
+_LONGEST_LINE = 1_000
+_BLANKS = " " * 200
+"""Lines of more characters, or of so many blanks in a row, have no colours: some lexers take the cube of a run of
+blanks, and nothing can interrupt them."""
+
 _Reading = tuple[tuple[object, str], ...]
 
 
@@ -38,6 +43,9 @@ class Highlighter:
 
     def highlight(self, lines: str) -> Text:
         """Highlight the next complete lines."""
+        if _is_slow(lines):
+            every = lines.splitlines(keepends=True)
+            return Text(lines) if len(every) == 1 else Text().join(map(self.highlight, every))
         text, reading = self._read(lines)
         if reading in self._contexts:
             self._context = self._contexts[reading]
@@ -50,7 +58,7 @@ class Highlighter:
 
     def peek(self, line: str) -> Text:
         """Highlight an incomplete line."""
-        return self._read(line)[0]
+        return Text(line) if _is_slow(line) else self._read(line)[0]
 
     def _read(self, lines: str) -> tuple[Text, _Reading]:
         """Return the highlighted lines, and the tokens of the probe after them."""
@@ -112,6 +120,10 @@ class FencedCode:
 
     def _highlight(self, code: Sequence[str]) -> Text:
         return self._highlighter.highlight("".join(code)) if code and self._highlighter else Text()
+
+
+def _is_slow(lines: str) -> bool:
+    return _BLANKS in lines or any(len(line) > _LONGEST_LINE for line in lines.splitlines())
 
 
 def is_fence(text: str) -> bool:

@@ -2,6 +2,9 @@
 much stands above it.
 """
 
+from collections.abc import Iterable
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.syntax import Syntax
@@ -112,6 +115,25 @@ def test_code_has_the_colours_of_the_whole_line_by_line(language: str, code: str
     expected = Syntax("", language, theme="ansi_dark").highlight(code)
     assert lines.plain == code
     assert colours(lines) == colours(expected)
+
+
+@pytest.mark.parametrize("slow", [f"int a{' ' * 40_000}b;\n", f"int {'x' * 5_000};\n", f"int a{chr(9) * 60}b;\n"])
+def test_no_lexer_reads_a_line_that_would_take_for_ever(slow: str) -> None:
+    highlighter = Highlighter("c", DARK)
+    read = highlighter._lexer.get_tokens  # type: ignore[union-attr]
+    longest: list[int] = []
+
+    def noting(text: str) -> Iterable[tuple[object, str]]:
+        longest.append(len(text))
+        return read(text)
+
+    highlighter._lexer.get_tokens = noting  # type: ignore[union-attr, method-assign]
+    line = slow.expandtabs(4)
+    assert highlighter.peek(line.rstrip("\n")).plain == line.rstrip("\n")
+    shown = highlighter.highlight(f"int b;\n{line}return 1;\n")
+    assert shown.plain == f"int b;\n{line}return 1;\n"
+    assert max(longest) < 500
+    assert colours(shown[-len("return 1;\n") :]) == colours(Highlighter("c", DARK).highlight("return 1;\n"))
 
 
 def colours(text: Text) -> list[str]:
