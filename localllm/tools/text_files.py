@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import takewhile
+from shlex import quote
 from typing import TypeVar
 
 import msgspec
@@ -249,6 +250,8 @@ def not_text(
 
         if not encoding and (kind == "pdf" or path.lower().endswith(".docx") or is_workbook(path, head)):
             return ToolExecutionError("file_not_editable", path=shown(path), reason=reason)
+        if kind == "sqlite":
+            return ToolExecutionError("file_is_database", path=shown(path), reason=reason, quoted=quote(path))
     else:
         reason = Phrase("its content is binary")
     return ToolExecutionError("file_not_text", path=shown(path), reason=reason)

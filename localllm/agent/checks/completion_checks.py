@@ -406,10 +406,14 @@ class Finishing(Middleware):
             if is_alone:
                 reason = Phrase("the answer asks a question, and nothing was changed")
                 yield Finding("nobody", reason, contradicts=True)
+        elif path := self._work.missing_file(state):
+            reason = Phrase("{path} does not exist", path=path)
+            yield Finding("not_saved", reason, contradicts=True, params={"path": path})
         elif is_alone and phrases.is_plan(text):
             yield Finding("only_plan", Phrase("there is only a plan; nothing was changed"), contradicts=True)
         elif self._work.is_for_files(state) and not may_need_nothing(state.goal):
-            yield Finding("only_words", Phrase("nothing was changed"), contradicts=True)
+            how = self._work.way_to_change(state)
+            yield Finding("only_words", Phrase("nothing was changed"), contradicts=True, params={"how": how})
 
     def _claims_unasked(self, state: RunState, text: str) -> bool:
         """Return whether the answer claims a change of its own though no tool was called, or those of the first request

@@ -40,7 +40,7 @@ _READERS = (
     " read_file recall search_files search_rag_knowledge_base searxng_search web_search"
 )
 _LOOKERS = frozenset({"analyze_code", "git_diff", "list_files", "read_file", "run_command", "search_files"})
-_UNREADABLE = ("file_not_text", "pdf_", "docx_", "workbook_")
+_UNREADABLE = ("file_not_text", "file_is_database", "pdf_", "docx_", "workbook_")
 _WOULD_LOSE = ("would_destroy", "loss_refused")
 DOCUMENTS = "search_rag_knowledge_base"
 _MERGING = late_pattern(r"\bgit\b[^\n]*\b(?:am|cherry-pick|merge|pull|rebase|revert|stash)\b")

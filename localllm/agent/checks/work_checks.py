@@ -81,6 +81,22 @@ class WorkChecks:
         has_text = "```" in request or any("<stdin>" in one.text for one in asked if isinstance(one, UserMessage))
         return self._facts.has_looked and not has_text
 
+    def missing_file(self, state: RunState) -> str:
+        """Return the file into which the request orders something to be saved, and that does not exist; "" if none."""
+        if not request_phrases.saves_file(state.goal):
+            return ""
+        from localllm.agent.phrases.claimed_files import is_missing, saved_files  # most runs make their files
+
+        return next((path for path in saved_files(state.goal) if is_missing(self._listing, path)), "")
+
+    def way_to_change(self, state: RunState) -> str:
+        """Return the tool that changes the first file of the project that the request names."""
+        named = (path for path in phrases.named_files(state.goal)[:_MOST_NAMED] if (self._tools.root / path).is_file())
+        path = next(named, "")
+        is_text = not path or self._tools.readable_text(path) is not None
+        may_run = any(tool.name == "run_command" for tool in state.tools)
+        return "run_command" if may_run and not is_text else "edit_file"
+
     def _each(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the findings, the most urgent first. Reads files."""
         yield from self._of_ban(state)

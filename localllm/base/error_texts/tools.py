@@ -39,6 +39,12 @@ TOOLS = {
     "file_missing": ErrorText("E8010", "There is no file {path}.", "", "{hint}"),
     "file_is_directory": ErrorText("E8011", "{path} is a folder.", "", "Use list_files to see what is in it."),
     "file_not_text": ErrorText("E8012", "{path} is not a text file ({reason}).", "", "It cannot be read as text."),
+    "file_is_database": ErrorText(
+        "E8117",
+        "{path} is not a text file ({reason}).",
+        "",
+        "It cannot be read as text. A command shows what is in it: sqlite3 {quoted} .schema",
+    ),
     "file_exists": ErrorText(
         "E8013", "{path} already exists.", "", "Use edit_file to change it, or write_file to replace it."
     ),

@@ -327,6 +327,29 @@ async def test_an_edit_that_was_a_guess_or_is_spoken_of_is_let_be(
 WORDS = "[Nothing was changed. Make the change now with edit_file, or say why it cannot be made.]"
 
 
+STEPS_LISTED = "1. まず準備する。\n2. 次に実行する。\n3. 終わったら確認する。\n4. 片付ける。"
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "told"),
+    [
+        ("手順を 4 項目、long.md に書いて", STEPS_LISTED, "there is no long.md. Write it with write_file, or"),
+        (
+            "shop.db の o の a を 2 に直して",
+            "```sql\nUPDATE o SET a = 2;\n```",
+            "Make the change now with run_command, or",
+        ),
+    ],
+)
+async def test_the_tool_that_is_named_is_the_one_that_can_do_it(
+    project: Path, request_: str, answer: str, told: str
+) -> None:
+    (project / "shop.db").write_bytes(b"SQLite format 3\0" + b"\x10\0" * 50)
+    agent = agent_for(project, answer, answer)
+    await agent.execute_query(request_)
+    assert [told in said for said in remarks(agent)] == [True]
+
+
 @pytest.mark.parametrize(
     ("request_", "did", "answer"),
     [

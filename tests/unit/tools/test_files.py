@@ -193,6 +193,7 @@ async def test_read_file_shows_a_word_file_by_lines(tmp_path: Path) -> None:
         ("a.xls", _OLD_OFFICE + bytes(600), "workbook_old"),
         ("a.xlsx", _OLD_OFFICE + "EncryptedPackage".encode("utf-16-le"), "workbook_locked"),
         ("a.doc", _OLD_OFFICE + bytes(600), "file_not_text"),
+        ("a.db", b"SQLite format 3\0" + bytes(600), "file_is_database"),
     ],
 )
 async def test_read_file_says_why_it_cannot_read_an_office_file(
