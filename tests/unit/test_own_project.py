@@ -42,3 +42,9 @@ def test_a_model_is_told_of_the_project_and_its_style() -> None:
     assert "Language: Python 3.11+" in told
     assert "Type hints everywhere" in told
     assert "Research, the knowledge base" in told
+
+
+def test_both_readmes_name_the_same_pages_and_commands() -> None:
+    english, japanese = ((ROOT / name).read_text("utf-8") for name in ("README.md", "README.ja.md"))
+    for pattern in (r"\]\(((?:docs/|evals|examples)[^)#]*)", r"`(/[a-z]+)`", r"`--[a-z-]*sandbox`"):
+        assert {*re.findall(pattern, english)} <= {*re.findall(pattern, japanese)}
