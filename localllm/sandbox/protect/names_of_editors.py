@@ -87,6 +87,7 @@ EDITORS = (
             ".lazy.lua",
             ".neoconf.json",
             ".nlsp-settings",
+            ".vim-lsp-settings",  # of vim-lsp: arguments of language servers, and programs that these run
             ".vim/coc-settings.json",  # a user's own folder for vim has more, which nothing reads in a project
             ".ycm_extra_conf.py",
             "Session.vim",

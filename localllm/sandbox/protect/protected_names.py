@@ -42,6 +42,12 @@ BELIEVED = (
     Believer("git daemon, cgit", "serving the folder around: they publish what has it", (".git/git-daemon-export-ok",)),
     Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # the server, and so who gets the password
     Believer("DVC", "getting or pushing data, also by its git hooks", (".dvc/config", ".dvc/config.local")),
+    Believer("DataLad", "getting data: which password goes to which address", (".datalad/providers",)),
+    Believer(
+        "git-fat, git-bigstore, clasp",  # git-fat also hands rsync the options that are in it, such as `--rsh`
+        "pushing large files, or the code: where to",
+        (".gitfat", ".bigstore", ".clasp.json"),
+    ),
     Believer(
         "git-review, Git Town, git-cl, spr, git-subrepo, braid, git-ftp",
         "pushing a change: where to, and who gets the token",
@@ -113,6 +119,14 @@ BELIEVED = (
             "CVS/Root",
             ".bzr/branch/branch.conf",
             ".bzr/branch/location",  # another branch, with settings of its own
+            ".bzr/branch/bound",  # where commits, pushes and pulls go in formats up to 5; commands can set the format
+            ".bzr/branch/parent",
+            ".bzr/branch/pull",
+            ".bzr/branch/x-pull",
+            ".bzr/bound",  # the same in formats without `.bzr/branch`
+            ".bzr/parent",
+            ".bzr/pull",
+            ".bzr/x-pull",
             ".bzr/branches",
             ".bzr/branch.conf",  # where formats without `.bzr/branch` keep it
             ".bzr/control.conf",
@@ -125,7 +139,18 @@ BELIEVED = (
     Believer(
         "tools around version control",
         "any command of theirs in the folder",
-        (".reviewboardrc", ".arcconfig", ".repo/repo", ".gclient", ".gclient_entries", ".mrconfig"),
+        (
+            ".reviewboardrc",
+            ".arcconfig",
+            ".repo/repo",
+            ".repo/manifest.xml",  # where `repo sync` fetches from, and `repo upload` sends changes to
+            ".repo/manifests/*.xml",
+            ".repo/local_manifest.xml",
+            ".repo/local_manifests",
+            ".gclient",
+            ".gclient_entries",
+            ".mrconfig",
+        ),
     ),
     Believer(
         "lazygit, gh-dash, ungit",
@@ -177,7 +202,7 @@ BELIEVED = (
         ),
     ),
     Believer(
-        "direnv, mise, autoenv, rvm, fnox, tfswitch",
+        "direnv, mise, autoenv, rvm, rbenv and its like, fnox, tfswitch",
         "entering the folder",
         (
             ".envrc",
@@ -205,7 +230,9 @@ BELIEVED = (
             ".rvmrc",
             ".versions.conf",
             ".ruby-env",
-            ".rbenv-vars",  # exported at any command of Ruby
+            ".rbenv-vars",  # exported at any command of Ruby, of Node.js, of Python
+            ".nodenv-vars",
+            ".pyenv-vars",
             ".phpbrewrc",
             ".prototools",
             ".shadowenv.d",
@@ -268,6 +295,9 @@ BELIEVED = (
             ".jdbrc",
             "jdb.ini",
             ".gnuplot",
+            ".spiceinit",  # of ngspice, which has `shell COMMAND`
+            "spice.rc",
+            "xschemrc",  # of xschem: Tcl
             ".Rprofile",
             ".radian_profile",
             "renv/activate.R",  # which nearly every `.Rprofile` sources that there is

@@ -106,6 +106,12 @@ def test_each_name_is_found_by_a_look(tmp_path_factory: pytest.TempPathFactory, 
         ".azure/dev/.env",
         ".plastic/plastic.wktree",
         ".serena/memories/x.md",
+        ".datalad/config",
+        ".west/config",
+        ".repo/project.list",
+        ".repo/manifests/README.md",
+        ".bzr/branch/format",
+        ".bzr/branch/last-revision",
     ],
 )
 def test_what_honest_work_changes_is_not_protected(tmp_path: Path, path: str) -> None:
