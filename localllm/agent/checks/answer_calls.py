@@ -173,7 +173,7 @@ def calls_in(text: str, root: Path, announces: Callable[[str], bool]) -> Sequenc
         return ()
     blocks = found[0]
     if command := command_in(text):
-        return [_call("run_command", command=command)] if _leads(blocks[0].before, announces) else ()
+        return [new_call("run_command", command=command)] if leads_to_call(blocks[0].before, announces) else ()
     files = [_written_file(block, root, announces) for block in blocks]
     return [call for call in files if call] if all(files) else ()
 
@@ -189,10 +189,10 @@ def _replacements(text: str, announces: Callable[[str], bool]) -> Sequence[ToolC
         named = _NAME_LINE.fullmatch(lines[-1]) if lines else None
         path = named["path"].removeprefix("./") if named else path
         prose = "\n".join(lines[:-1] if named else lines)
-        if not path or not found["old"].strip() or not _leads(prose, announces):
+        if not path or not found["old"].strip() or not leads_to_call(prose, announces):
             return ()
         old, new = found["old"].removesuffix("\n"), found["new"].removesuffix("\n")
-        calls.append(_call("edit_file", file_path=path, old_string=old, new_string=new))
+        calls.append(new_call("edit_file", file_path=path, old_string=old, new_string=new))
         at = found.end()
     rest = [line for line in text[at:].splitlines() if line.strip() and not _OPENING.fullmatch(line)]
     return () if rest else calls
@@ -204,9 +204,9 @@ def _written_file(block: Block, root: Path, announces: Callable[[str], bool]) ->
     if not path and len(named) == 1:  # “I will create a.py:”
         path = next(iter(named)).removeprefix("./")
     is_plain = bool(path) and not block.is_shell and block.info != "diff" and block.body.strip()
-    if not is_plain or not _leads(prose, announces) or not _is_whole(root / path, root, block):
+    if not is_plain or not leads_to_call(prose, announces) or not _is_whole(root / path, root, block):
         return None
-    return _call("write_file", file_path=path, content=block.body + "\n")
+    return new_call("write_file", file_path=path, content=block.body + "\n")
 
 
 def _is_whole(file: Path, root: Path, block: Block) -> bool:
@@ -224,11 +224,12 @@ def _is_whole(file: Path, root: Path, block: Block) -> bool:
     return len(old & {line.strip() for line in block.body.splitlines()}) * 2 > len(old)
 
 
-def _leads(prose: str, announces: Callable[[str], bool]) -> bool:
+def leads_to_call(prose: str, announces: Callable[[str], bool]) -> bool:
     """Return whether nothing precedes the block except its announcement; “Run this:” addresses the user."""
     said = prose.strip().rstrip(":： 。.")
     return not said or announces(f"{said}。" if re.search(r"[ぁ-ん]\Z", said) else f"{said}.")
 
 
-def _call(name: str, **arguments: Json) -> ToolCall:
+def new_call(name: str, /, **arguments: Json) -> ToolCall:
+    """Return a call with a new id."""
     return ToolCall(f"call_{uuid4().hex[:12]}", name, encode_json(arguments).decode())

@@ -7,11 +7,9 @@ user, as in an explanation, is none.
 
 import re
 from collections.abc import Callable, Sequence
-from uuid import uuid4
 
-from localllm.agent.checks.answer_calls import split_blocks
+from localllm.agent.checks.answer_calls import leads_to_call, new_call, split_blocks
 from localllm.base.events import Json, ToolCall
-from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import ToolSpec
 from localllm.llm.tool_calling.json_repair import keywords_to_json, object_in
@@ -67,7 +65,7 @@ def _in_blocks(text: str, offered: dict[str, ToolSpec], announces: Callable[[str
         given = object_in([arguments]) if arguments else None
         if given is None or not _fits(given, tool):
             return ()
-        calls.append(_call(tool.name, given))
+        calls.append(new_call(tool.name, **given))
     return calls
 
 
@@ -77,7 +75,7 @@ def _checked(
     tool = offered.get(found["name"].lower())
     if tool is None or given is None or not _fits(given, tool) or not _leads(found["before"] or "", announces):
         return ()
-    return [_call(tool.name, given)]
+    return [new_call(tool.name, **given)]
 
 
 def _fits(given: dict[str, Json], tool: ToolSpec) -> bool:
@@ -88,16 +86,11 @@ def _fits(given: dict[str, Json], tool: ToolSpec) -> bool:
 
 def _leads(before: str, announces: Callable[[str], bool]) -> bool:
     """Return whether nothing stands before a call but the sentence with which the model makes it."""
-    said = before.strip().rstrip(":： 。.")
-    if not said or "\n" in said or _TO_USER.search(said):
-        return not said
-    return bool(_CALLS.search(said)) or announces(f"{said}。" if re.search(r"[ぁ-ん]\Z", said) else f"{said}.")
+    said = before.strip()
+    is_to_user = "\n" in said or _TO_USER.search(said)
+    return not is_to_user and (bool(_CALLS.search(said)) or leads_to_call(said, announces))
 
 
 def _unquoted(value: str) -> str:
     is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in _QUOTES
     return value[1:-1] if is_quoted else value
-
-
-def _call(name: str, arguments: dict[str, Json]) -> ToolCall:
-    return ToolCall(f"call_{uuid4().hex[:12]}", name, encode_json(arguments).decode())
