@@ -29,6 +29,7 @@ from localllm.agent.checks.last_answers import ended_by_answer
 from localllm.agent.checks.selected_tests import failed_tests
 from localllm.agent.checks.sql_queries import Query, is_query, only_queries, query_of, sql_error
 from localllm.agent.checks.test_output import found_no_tests
+from localllm.agent.phrases import claimed_runs
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
@@ -44,11 +45,6 @@ _UNREADABLE = ("file_not_text", "file_is_database", "pdf_", "docx_", "workbook_"
 _WOULD_LOSE = ("would_destroy", "loss_refused")
 DOCUMENTS = "search_rag_knowledge_base"
 _MERGING = late_pattern(r"\bgit\b[^\n]*\b(?:am|cherry-pick|merge|pull|rebase|revert|stash)\b")
-_INSTALLS = late_pattern(
-    r"\b(?:pip3?|uv|poetry|pipx|conda|npm|pnpm|yarn|bun|apt|apt-get|brew|dnf|cargo|gem|go|composer) "
-    r"(?:-\S{1,40} ){0,4}(?:install|add|i|ci|get|require)\b"
-    r"|(?:^|[;&|(\n])[ \t]{0,8}(?:tar|zip|unzip|gzip|7z) "
-)
 _GIT = late_pattern(
     r"\bgit (?:-\S{1,80} (?:\w[\w.]{0,40}=\S{0,80} )?){0,4}"
     r"(merge|pull|rebase|cherry-pick|revert|tag|push|stash|branch|checkout|switch)(?![\w-])"
@@ -146,8 +142,8 @@ class RunFacts:
         """Whether a command has run to its end."""
         self.failed_program: Crash | None = None
         """The newest program, if it failed, whatever was changed."""
-        self.failed_install: Crash | None = None
-        """The newest command that was to install, pack or unpack something, if it failed."""
+        self.failed_deeds: dict[str, Crash] = {}
+        """The newest command for each deed of `claimed_runs`, if it failed and nothing else may have done it since."""
         self.failed_change: Crash | None = None
         """The newest that was to move, format or otherwise change files, if it failed."""
         self.query: Query | None = None
@@ -210,6 +206,17 @@ class RunFacts:
         self.by_git.difference_update(changed)
         self.changed |= changed
 
+    def _note_deeds(self, command: str, kind: CommandKind, failed: Crash | None, *, has_changed: bool) -> None:
+        """Record what a command was to do and did not. What one has failed to do, another program may do by itself."""
+        changes = changes_files(command)
+        if not failed and (kind == "program" or changes or has_changed):
+            self.failed_deeds = {deed: one for deed, one in self.failed_deeds.items() if deed == "install"}
+        for deed in claimed_runs.deeds_of(command):
+            self.failed_deeds.pop(deed, None)
+            self.failed_deeds |= {deed: failed} if failed else {}
+        if kind == "files" and changes:
+            self.failed_change = failed
+
     def _note_git(self, command: str, code: int, output: str) -> None:
         """Record which operations of git have failed. One that stopped at a conflict is in progress. Of a command that
         does more, the exit code tells only of the last part."""
@@ -238,6 +245,7 @@ class RunFacts:
         if result.success and not changed and result.payload.get("changed", True):  # earlier versions are not stored
             changed[str(result.payload.get("file_path") or _path_of(result))] = self.calls
         if result.success:
+            self.failed_deeds.pop("format", None)
             self._close_edits(changed)
             self._find_lost_edits(result, changed)
             self.edited |= dict.fromkeys(changed)
@@ -281,10 +289,7 @@ class RunFacts:
         kind = command_kind(command)
         code = _code_of(payload, kind, command, output)
         failed = Crash(command, error_line(output), self.calls) if payload["return_code"] else None
-        if _INSTALLS.search(command):
-            self.failed_install = failed
-        elif kind == "files" and changes_files(command):
-            self.failed_change = failed
+        self._note_deeds(command, kind, failed, has_changed=bool(changed))
         self.query = query_of(command, int(payload["return_code"]), output) if is_query(command) else None
         self.every_row = self.every_row or (self.query.every_row if self.query else "")
         self._note_git(command, int(payload["return_code"]), output)

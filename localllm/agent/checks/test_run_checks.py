@@ -109,15 +109,12 @@ class TestRunChecks:
     def _failed_deed(self, request: str, text: str) -> Crash | None:
         """Return the failed command that was to do what the answer claims: an installation, or the only change."""
         facts = self._facts
-        if facts.failed_install and claimed_runs.claims_install(text):
-            return facts.failed_install
-        for failed in filter(None, (facts.failed_install, facts.failed_change, facts.failed_program)):
-            if claimed_runs.claims_deed(failed.command, text):
-                return failed
-        if not facts.failed_change or facts.has_changed or not phrases.says_changed(text):
-            return None
         may_be_ordered = request_phrases.asks_for_change(request) or request_phrases.may_order_change(request)
-        return facts.failed_change if may_be_ordered else None
+        for deed, failed in facts.failed_deeds.items():
+            if (may_be_ordered or deed == "install") and claimed_runs.claims_deed(deed, text):
+                return failed
+        is_all = may_be_ordered and not facts.has_changed
+        return facts.failed_change if is_all and phrases.says_changed(text) else None
 
     def _knows_of_no_run(self, state: RunState) -> bool:
         """Return whether the model could run a command, and neither it nor the user has told of one."""

@@ -47,38 +47,47 @@ _INSTALLED = (
 )
 
 
-def claims_install(answer: str) -> bool:
-    """Return whether it claims that something was installed."""
-    return any(re.search(_INSTALLED, said) and not re.search(_NO_PROGRAM, said) for said in sentences_in(answer))
-
-
-_DEEDS = (
-    (
-        r"\b(?:tar|zip|unzip|gzip|gunzip|bzip2|xz|7z)\b",
+_BEGINS = r"(?:^|[;&|(\n])[ \t]{0,8}"
+_DEEDS = {
+    "install": (
+        r"\b(?:pip3?|uv|poetry|pipx|conda|npm|pnpm|yarn|bun|apt|apt-get|brew|dnf|cargo|gem|go|composer) "
+        r"(?:-\S{1,40} ){0,4}(?:install|add|i|ci|get|require)\b",
+        _INSTALLED,
+    ),
+    "pack": (
+        rf"{_BEGINS}(?:tar (?!-?[a-zA-Z]{{0,9}}t|--list)|(?:un)?zip (?!-[a-zA-Z]{{0,9}}[ltvTZ])"
+        r"|(?:gzip|bzip2|xz|7z) (?!-?[lt]))",
         r"(?i)\b(?:packed|archived|compressed|zipped|extracted|unpacked)\b|(?:固め|(?:圧縮|展開|解凍|アーカイブ)(?:し|が完了し))ました",
     ),
-    (
-        r"\b(?:curl|wget|aria2c|scp|rsync)\b",
-        r"(?i)\b(?:downloaded|fetched|uploaded|copied)\b|(?:ダウンロード|アップロード|取得|コピー)(?:が完了)?しました",
+    "download": (
+        rf"{_BEGINS}(?:wget|aria2c|curl\b[^;&|\n]{{0,400}}(?: -[a-zA-Z]{{0,9}}[oO]| --output| --remote-name| ?>))",
+        r"(?i)\b(?:downloaded|fetched)\b|(?:ダウンロード|取得)(?:が完了)?しました",
     ),
-    (
+    "copy": (
+        rf"{_BEGINS}(?:scp|rsync) ",
+        r"(?i)\b(?:uploaded|downloaded|copied)\b|(?:アップロード|ダウンロード|コピー)(?:が完了)?しました",
+    ),
+    "format": (
         r"\b(?:black|isort|prettier|gofmt|rustfmt|clang-format|ruff format|(?:go|cargo) fmt)\b",
         r"(?i)\b(?:re)?formatted\b|(?:整形|フォーマット)(?:が完了)?しました",
     ),
-    (
-        r"\b(?:docker|podman|systemctl)\b",
+    "start": (
+        r"\b(?:(?:docker|podman)(?:-compose| compose)?|systemctl)\b[^;&|\n]{0,80} (?:up|run|start|restart)\b",
         r"(?i)\b(?:re)?started\b|\b(?:is|are) (?:now )?(?:up|running)\b|起動(?:が完了)?しました",
     ),
-)
-"""What claims that a command was done, for the commands that do it."""
+}
+"""For each deed the commands that are to do it, and what claims it."""
 
 
-def claims_deed(command: str, answer: str) -> bool:
-    """Return whether the answer claims what the command was to do."""
-    claims = [claim for programs, claim in _DEEDS if re.search(programs, command)]
-    return any(
-        re.search(claim, said) and not re.search(_NO_PROGRAM, said) for said in sentences_in(answer) for claim in claims
-    )
+def deeds_of(command: str) -> list[str]:
+    """Return what a command is to do, of what an answer may claim."""
+    return [deed for deed, (programs, _) in _DEEDS.items() if re.search(programs, command)]
+
+
+def claims_deed(deed: str, answer: str) -> bool:
+    """Return whether the answer claims such a deed."""
+    claim = _DEEDS[deed][1]
+    return any(re.search(claim, said) and not re.search(_NO_PROGRAM, said) for said in sentences_in(answer))
 
 
 _LOOKED = (

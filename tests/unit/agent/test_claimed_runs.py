@@ -9,7 +9,7 @@ import pytest
 from localllm.agent.checks.completion_checks import Finishing
 from localllm.agent.history import History
 from localllm.agent.middleware import Inject, RunState
-from localllm.agent.phrases.claimed_runs import claims_install, claims_look, claims_run, claims_works
+from localllm.agent.phrases.claimed_runs import claims_deed, claims_look, claims_run, claims_works
 from localllm.base.events import ToolCall, Usage
 from localllm.llm.messages import AssistantMessage, Completion
 from localllm.tools.results import ToolResult
@@ -81,7 +81,7 @@ def test_a_program_that_is_said_to_work(answer: str, claims: bool) -> None:
     ],
 )
 def test_what_is_said_to_be_installed(answer: str, claims: bool) -> None:
-    assert claims_install(answer) == claims
+    assert claims_deed("install", answer) == claims
 
 
 @each(
@@ -115,6 +115,17 @@ NOT_THERE = ran("rm old.txt", 1, "rm: cannot remove 'old.txt': No such file or d
 NOT_READ = ran("sed -n 1,9p b.py; tar tf b.tgz", 2, "tar: b.tgz: Cannot open: No such file or directory")
 NOT_MOVED = ran("mv b.py lib", 1, "mv: cannot stat 'b.py': No such file or directory")
 NO_ZIP = ran("zip -r ab.zip .", 127, "zip: command not found")
+NO_ANSWER = ran("curl localhost:1", 7, "curl: (7) Failed to connect")
+NO_DOCKER = ran("docker compose up -d", 1, "Cannot connect to the Docker daemon")
+NO_LIST = ran("tar tf b.tgz", 2, "tar: b.tgz: Cannot open: No such file or directory")
+EDITED = ToolResult(
+    call=ToolCall("e", "edit_file", '{"file_path": "notes.txt"}'),
+    success=True,
+    payload={"file_path": "notes.txt"},
+    for_model="",
+    summary="",
+    changes={"notes.txt": "x:644"},
+)
 NO_CURL = ran("curl -sO http://x/a.csv", 6, "curl: (6) Could not resolve host: x")
 NO_BLACK = ran("python3 -m black .", 1, "No module named black")
 BEGUN = msgspec.structs.replace(ran("python3 app.py", 0), payload={"return_code": None, "id": 1}, success=True)
@@ -147,6 +158,14 @@ RUN = "app.py を実行して結果を教えて"
         ("pack the project", [NO_ZIP], "The project is packed into `ab.zip`.", "zip -r ab.zip", True),
         ("zip に固めて", [NO_ZIP], "zip に固めました。", "zip -r ab.zip", True),
         ("zip に固めて", [NO_ZIP], "zip が無いため固めていません。", "", False),
+        ("zip に固めて", [NO_ZIP, ran("python3 -m zipfile -c a.zip .", 0)], "zip に固めました。", "", False),
+        ("download http://x/a.csv", [NO_CURL, ran("cp /mnt/a.csv .", 0)], "a.csv is downloaded.", "", False),
+        ("Copy a.py, and check the server", [NO_ANSWER, ran("cp a.py b.py", 0)], "I copied a.py to b.py.", "", False),
+        ("How is the app started?", [NO_DOCKER], "The app is started by entrypoint.sh.", "", False),
+        ("Start the app", [NO_DOCKER], "The app is running.", "last run failed: docker compose up", True),
+        ("install requests", [ran("pip install requests", 0), NO_LIST], "I installed `requests`.", "", False),
+        ("install requests", [NO_NETWORK, ran("tar xf a.tgz", 0)], "I installed `requests`.", "pip install", True),
+        ("format the code with black", [NO_BLACK, EDITED], "The code was formatted.", "", False),
         ("download http://x/a.csv", [NO_CURL], "a.csv is downloaded.", "curl -sO", True),
         ("download http://x/a.csv", [NO_CURL], "It could not be downloaded: no network.", "", False),
         ("format the code with black", [NO_BLACK], "The code was formatted.", "-m black", True),
