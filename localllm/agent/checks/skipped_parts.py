@@ -99,7 +99,7 @@ def unnoted_items(request: str, answer: str, noted: str) -> list[str]:
     others."""
     if not orders_note(request):
         return []
-    quoted = list(dict.fromkeys(filter(None, (text for found in _QUOTED.findall(request) for text in found))))
+    quoted = list(dict.fromkeys(found[found.lastindex or 0] for found in _QUOTED.finditer(request)))
     plain, said = _plain(noted), _plain(answer)
     missing = [one for one in quoted if _plain(one) not in plain]
     return [one for one in missing if _plain(one) in said] if 0 < len(missing) < len(quoted) else []
