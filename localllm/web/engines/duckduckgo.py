@@ -3,11 +3,13 @@
 import asyncio
 import importlib
 import importlib.util
+import re
 from collections.abc import Callable
 from typing import Any
 
 from localllm.base import offline
 from localllm.base.errors import WebSearchError
+from localllm.base.i18n import N_, Phrase
 from localllm.config.schema import WebSettings
 from localllm.text.sanitising import clean
 from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
@@ -64,7 +66,7 @@ class DuckDuckGo:
             raise WebSearchError(
                 "duckduckgo_failed",
                 retryable=type(error).__name__ in _PASSING,
-                reason=clean(str(error) or type(error).__name__, keep_newlines=False)[:_LONGEST_REASON],
+                reason=_reason(error),
             ) from error
         return SearchAnswer(
             tuple(
@@ -90,6 +92,22 @@ class DuckDuckGo:
         if view.page > 1:
             wanted["page"] = view.page
         return client.text(query, max_results=limit, backend="duckduckgo", **wanted)
+
+
+_FAULTS = (
+    (r"(?i)dns|name or service not known|getaddrinfo|no records found|resolve", N_("its name cannot be resolved")),
+    (r"(?i)connection refused|connect error|network is unreachable|no route", N_("no connection is possible")),
+    (r"(?i)certificate|\btls\b|\bssl\b", N_("its certificate was not accepted")),
+)
+"""What the messages of the package, which quote its HTTP library, come to."""
+
+
+def _reason(error: Exception) -> str | Phrase:
+    """Return why the search failed, in plain words where the message is a known one of the HTTP library."""
+    said = f"{type(error).__name__}: {error}"
+    if known := next((words for pattern, words in _FAULTS if re.search(pattern, said)), ""):
+        return Phrase(known)
+    return clean(str(error) or type(error).__name__, keep_newlines=False)[:_LONGEST_REASON]
 
 
 def _region(view: ResultView) -> str:

@@ -40,6 +40,27 @@ async def test_no_results_is_an_answer_and_a_refusal_is_none() -> None:
         await DuckDuckGo(ask=limited).search("q", 2)
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            r"DNSError('error sending request for url (https://html.duckduckgo.com/html/) \> error resolving DNS \> DNS"
+            " error: no records found for Query { name: Name(",
+            "its name cannot be resolved",
+        ),
+        ("ConnectError: Connection refused (os error 111)", "no connection is possible"),
+        ("invalid peer certificate: UnknownIssuer", "its certificate was not accepted"),
+        ("something else", "something else"),
+    ],
+)
+async def test_a_fault_of_the_http_library_is_said_in_plain_words(said: str, told: str) -> None:
+    def fails(_query: str, _limit: int, _view: ResultView) -> list[dict[str, str]]:
+        raise RuntimeError(said)
+
+    with pytest.raises(WebSearchError, match=rf"did not answer: {told}\."):
+        await DuckDuckGo(ask=fails).search("q", 2)
+
+
 async def test_the_package_is_told_region_and_page_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[dict[str, Any]] = []
 
