@@ -333,7 +333,8 @@ _NO_PROGRAM = late_pattern(
     r"|python[\d.]*: (?:No module named |can't open file )|^Command not found: |^error: Failed to spawn: "
     r"|^error: no such (?:sub)?command\b|\brustup could not choose a version\b|\bCommand \"[^\"\n]{1,200}\" not found"
     r"|\bcould not determine executable to run|\bThis is not the tsc command you are looking for"
-    r"|\bcanceled due to missing packages"
+    r"|\bcanceled due to missing packages|^unknown shorthand flag: '\w' in -"
+    r"|: '[\w-]{1,40}' is not a (?:docker|git) command"
     # it could not be downloaded
     r"|^npm (?:error|ERR!) code (?:EAI_AGAIN|ENOTFOUND|ENOTCACHED|ECONN\w+|ETIMEDOUT|ERR_SOCKET_TIMEOUT|E40[134]|E50\d)"
     r"|^error: failed to (?:get|download|fetch|query)\b|\b(?:Plugin|Dependency)ResolutionException"
@@ -413,9 +414,10 @@ _NO_TOOLS = frozenset(
 """Commands of the shell, and programs whose exit code is their answer."""
 
 
-def tool_failed(command: str, return_code: int) -> bool:
-    """Return whether a program that is none of the project, such as sqlite3 or curl, was to do something and failed."""
-    if return_code in (0, *_STOPPED, *NOT_FOUND):
+def tool_failed(command: str, return_code: int, output: str = "") -> bool:
+    """Return whether a program that is none of the project, such as sqlite3 or curl, was to do something and failed;
+    not if it, or its plugin, is not there."""
+    if return_code in (0, *_STOPPED, *NOT_FOUND) or _NO_PROGRAM.search(output[-LOOKED_AT:]):
         return False
     programs = [part.split()[0] for part in parts_of(command) if _kind(part) == "program"]
     named = [name for name in programs if name not in _NO_TOOLS and name[0] != "-"]  # the option of `command -v`

@@ -339,7 +339,7 @@ class RunFacts:
         self.failed_program = Crash(command, error_line(output), self.calls) if has_failed else None
         if crashed(command, return_code, output):
             self._crash = Crash(command, error_line(output), self.calls)
-        elif (error := sql_error(command, output)) or tool_failed(command, return_code):
+        elif (error := sql_error(command, output)) or tool_failed(command, return_code, output):
             self._crash = Crash(command, error or error_line(output), self.calls, is_tool=True)
         elif self._crash and self._crash.is_tool and not changed and only_queries(command):
             return  # it mends nothing

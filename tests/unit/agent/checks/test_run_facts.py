@@ -145,6 +145,21 @@ class TestPipes:
             assert facts.failed_test is not None
             assert not facts.is_tested
 
+    @pytest.mark.parametrize(
+        ("line", "code", "output", "has_failed"),
+        [
+            ("docker compose config -q", 125, "unknown shorthand flag: 'q' in -q\n\nUsage:  docker [OPTIONS]", False),
+            ("docker compose up -d", 1, "docker: 'compose' is not a docker command.", False),
+            ("docker run x", 125, "docker: Cannot connect to the Docker daemon", True),
+            ("sqlite3 a.db .tables", 1, "Error: unable to open database", True),
+        ],
+    )
+    def test_a_plugin_that_is_missing_is_no_failure_of_the_work(
+        self, line: str, code: int, output: str, has_failed: bool
+    ) -> None:
+        facts = noted(edited("compose.yaml"), command(line, code, output))
+        assert (facts.crash is not None) == has_failed
+
     def test_a_program_that_failed_in_a_pipe_crashed(self) -> None:
         crash = noted(edited("a.py"), piped("python a.py 2>&1", 1, "tail -1", "ValueError: x")).crash
         assert crash is not None
