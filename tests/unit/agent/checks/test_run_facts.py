@@ -151,7 +151,7 @@ class TestPipes:
             ("docker compose config -q", 125, "unknown shorthand flag: 'q' in -q\n\nUsage:  docker [OPTIONS]", False),
             ("docker compose up -d", 1, "docker: 'compose' is not a docker command.", False),
             ("docker run x", 125, "docker: Cannot connect to the Docker daemon", True),
-            ("sqlite3 a.db .tables", 1, "Error: unable to open database", True),
+            ("curl -sO http://x/a", 6, "curl: (6) Could not resolve host: x", True),
         ],
     )
     def test_a_plugin_that_is_missing_is_no_failure_of_the_work(
