@@ -19,6 +19,15 @@ _DATE = late_pattern(
     r"|\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:January|February|March|April|May|June|July|August|September|October|November"
     r"|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\b\.?(?: \d{1,2}(?!\d))?(?:,? \d{4})?"
 )
+_DURATION = late_pattern(
+    r"(?i)\b\d{1,5} ?(?:d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?)(?:,? (?:and )?\d{1,2} ?"
+    r"(?:h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)\b){1,3}"
+    r"|\d{1,5} ?(?:日|時間|分)(?:と? ?\d{1,2} ?(?:時間|分|秒)){1,3}"
+)
+"""Matches a duration in several units."""
+_ABOUT = r"(?i)(?:\b(?:about|around|roughly|approximately|some|nearly|almost)|~|約|およそ|ほぼ|ざっと) ?"
+_REACH = 0.1
+"""How far from a number what is said to be about it may be, as a share of it."""
 _ASKS_COUNT = late_pattern(
     r"(?i)\bhow many\b|\bcount\b|\bnumber of\b|何[件人行個本台社回]|いくつ|件数|人数|行数|個数|数えて"
 )
@@ -47,6 +56,12 @@ _ALL_ROWS = late_pattern(
     r"|空に|空っぽ|クリア|リセット|初期化|全行|全件|全レコード|全データ|全ての行|すべての行|中身を|一律|それぞれ"
 )
 """Matches requests for which every row may be meant."""
+_EVERY = late_pattern(r"(?i)\b(?:all|everyone|everybody)\b|(?<![安完])全(?!然|角|体的)|すべて|一括")
+_SOME_ROWS = late_pattern(
+    r"(?i)\b(?:where|whose|who|which|that|with|without|of|from|older|younger|before|after|over|under|above|below|than"
+    r"|only|if|but|except)\b|[<>=]|以上|以下|未満|より|だけ|のみ|場合|以外|除[いき]"
+)
+"""Matches what chooses among them."""
 
 
 def findings(query: Query | None, every_row: str, request: str, answer: str, known: Sequence[str]) -> Iterator[Finding]:
@@ -57,7 +72,7 @@ def findings(query: Query | None, every_row: str, request: str, answer: str, kno
         yield Finding("every_row", reason, contradicts=False, params={"statement": every_row})
     if query is None or phrases.admits_failure(answer) or sum(map(len, known)) > _LONGEST:
         return
-    said = _numbers(_DATE.sub(" ", _MARKER.sub("", without_code(answer))))
+    said = _numbers(_DURATION.sub(" ", _DATE.sub(" ", _MARKER.sub("", without_code(answer)))))
     if query.error:
         stated = {value for text in known for value, _step in _numbers(text).values()}
         if new := [written for written, (value, _step) in said.items() if value not in stated]:
@@ -90,6 +105,11 @@ def _other_number(
     if printed.is_integer() and 0 <= printed < len(_WORDS) and re.search(_WORDS[int(printed)], answer, re.IGNORECASE):
         return ""
     if printed.is_integer() and 0 < printed < len(_JAPANESE) and _JAPANESE[int(printed)] in answer:
+        return ""
+    if any(
+        abs(value - printed) <= abs(printed) * _REACH and re.search(_ABOUT + re.escape(written), answer)
+        for written, (value, _step) in said.items()
+    ):
         return ""
     stated = {value for text in known for value, _step in _numbers(text).values()}
     new = {written: value for written, (value, _step) in said.items() if value not in stated}
@@ -142,4 +162,5 @@ def _means_all(request: str, statement: str) -> bool:
     whole = (
         rf"\ball (?:the |of the )?{table}\b|{table}\s?(?:テーブル)?(?:のデータ|の行)?(?:を|は)?\s?(?:全部|全て|すべて)"
     )
-    return bool(_ALL_ROWS.search(request) or re.search(whole, request, re.IGNORECASE))
+    is_of_every = _EVERY.search(request) and not _SOME_ROWS.search(request)
+    return bool(is_of_every or _ALL_ROWS.search(request) or re.search(whole, request, re.IGNORECASE))

@@ -55,6 +55,10 @@ def names(
         ("Are there more than 100 orders?", "42", "No, fewer than 100."),
         ("When was the last order?", "1700000000", "On 14 November 2023, at 22:13."),
         ("How long did it run?", "86400", "24 hours."),
+        ("How long did it run?", "3725", "It ran for 1 h 2 min 5 s."),
+        ("どれだけ動いた?", "3725", "1時間2分5秒です。"),
+        ("How many users are there?", "42", "There are about 40 users."),
+        ("ユーザーは何人?", "42", "約40人です。"),
         ("Is the table empty?", "5", "No, it is not."),
         (JA, "9200", "渋谷の2024年1月の売上は 9,200 円です(税込なら10,120円)。"),
         ("2024-03 の売上を万円で", "11200", "約1.1万円です。"),
@@ -124,10 +128,26 @@ def test_the_rows_that_a_statement_changed(statement: str, output: str, answer: 
         "o を空にして",
         "o を全部消して",
         "o の全件を消して",
+        "Cancel all orders",
+        "全注文を取り消して",
+        "すべての注文を取り消して",
     ],
 )
 def test_where_every_row_may_be_meant_nothing_is_said(request_: str) -> None:
     assert names(request_, "", "Done.", 'sqlite3 shop.db "delete from o"') == []
+
+
+@each(
+    "request_",
+    [
+        "Cancel all orders that are older than a year",
+        "1年以上前の全注文を取り消して",
+        "取り消し済みの注文だけをすべて消して",
+        "安全に古い注文を消して",
+    ],
+)
+def test_where_some_rows_are_meant_it_is_said(request_: str) -> None:
+    assert names(request_, "", "Done.", 'sqlite3 shop.db "delete from o"') == ["every_row"]
 
 
 @pytest.mark.anyio
