@@ -15,6 +15,7 @@ from localllm.agent.middleware import RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.agent.phrases.agreements import is_agreement
+from localllm.agent.phrases.open_requests import waits_for_user
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
@@ -106,6 +107,7 @@ class WorkChecks:
         yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
+        yield from self._of_targets(state, text)
         yield from self._of_deeds(state, text)
         yield from self._of_shown(state, text)
         yield from self._of_old_names(state, text)
@@ -268,6 +270,32 @@ class WorkChecks:
         if same := [path for path in may_be if path != facts.failed_edit and self._is_older(path)]:
             reason = Phrase("{path} was not changed", path=some_of(same))
             yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
+
+    def _of_targets(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the values and names that were ordered and stand in no changed file, and the files that were to be
+        changed, too, and were not even read; not if the answer says so."""
+        facts, request = self._facts, state.goal
+        is_open = not phrases.admits_failure(text) and not (self._tools.is_attended and phrases.asks_user(text))
+        if not facts.changed or facts.was_refused or not is_open or waits_for_user(request):
+            return
+        if request_phrases.forbids_change(request) or request_phrases.wants_words_ja(request):
+            return
+        from localllm.agent.checks import unmet_orders  # most runs end without a change
+
+        has_claimed = phrases.says_changed(text)
+        found = unmet_orders.unmet_orders(self._tools, self._listing, state, text, has_claimed=has_claimed)
+        what = "; ".join(one.what for one in found)
+        for one in found:
+            yield Finding("order_unmet", one.reason, contradicts=one.is_claimed, params={"what": what})
+        if not request_phrases.asks_for_change(request):
+            return
+        from localllm.agent.phrases.claimed_files import claimed_files, is_touched
+
+        told = {one.path for one in claimed_files(text)}
+        unseen = (path for path in unmet_orders.unseen_files(self._tools, state, text) if self._is_older(path))
+        if left := [path for path in unseen if path not in what and not is_touched(told, path)]:
+            reason = Phrase("{path} was neither read nor changed", path=some_of(left))
+            yield Finding("unseen_file", reason, contradicts=has_claimed, params={"path": some_of(left)})
 
     def _of_deeds(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer says was deleted, or done with git, and was not."""

@@ -214,7 +214,8 @@ _ORDERED_INTO = late_pattern(
     re.ASCII | re.IGNORECASE,
 )
 _ORDERED_JA = late_pattern(
-    _QUOTED + _LIST + rf" ?(?:という\w{{1,8}})?[をにへ](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
+    _QUOTED + _LIST + r" ?(?:という\w{1,8}|の(?:\w{1,2} ?つの)?ファイル)?"
+    rf"[をにへ](?:{_PLAIN_JA}{{0,16}}[をに])?{_PLAIN_JA}{{0,6}}"
     r"(?:作成し|作っ|書い|生成し|保存し|新規作成|出力し|まとめ)(?:て(?![あい])|、)"
 )
 _SAVED_TO = late_pattern(
@@ -223,6 +224,13 @@ _SAVED_TO = late_pattern(
     re.ASCII | re.IGNORECASE,
 )
 """Orders in which nothing but a file to be written can be meant."""
+_SEVERAL = late_pattern(_QUOTED + _LIST, re.ASCII)
+_NO_PART = late_pattern(
+    r"\b(?:like|as in|see|except|but|based on|according to|compare\w*|between|look\w*|either|instead|only|same as"
+    r"|used? (?:in|by)|imported)\b|以外|ように|同じ|参考|比較|見て|だけ|のみ|使われ",
+    re.IGNORECASE,
+)
+"""Matches a request in which a file may be named for another reason than to be worked on."""
 _CONDITION = late_pattern(r"\b(?:if|unless|when|don't|do not|not|or|without)\b|場合|なら|れば|たら|ない", re.IGNORECASE)
 _QUESTION = late_pattern(
     r"^(?:how|what|where|why|which|when|who|is|are|does|do (?:i|we|you|they|these|those)|did|was|were|has|have"
@@ -320,6 +328,18 @@ def ordered_files(request: str) -> list[str]:
 def saved_files(request: str) -> list[str]:
     """Return the files into which a request orders to save something, in words that can mean nothing else."""
     return _found_in_orders(request, (_SAVED_TO, _ORDERED_JA))
+
+
+def listed_files(request: str) -> list[str]:
+    """Return the files that a request orders to do something with, in lists of several, unless it depends on
+    something: add hints to a.py and b.py."""
+    found: dict[str, None] = {}
+    for said in _sentences(ends_of(request)):
+        if "." not in said or _CONDITION.search(said) or _QUESTION.search(said) or _NO_PART.search(said):
+            continue
+        for match in _SEVERAL.finditer(said):
+            found |= dict.fromkeys(_paths(match) if match["more"] else ())
+    return list(found)
 
 
 def _found_in_orders(request: str, patterns: tuple[re.Pattern[str], ...]) -> list[str]:
