@@ -1,6 +1,7 @@
 """Select the embedding model: as configured, else from a local model server, else the embedded one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,9 +42,32 @@ async def embedder_for_search(
     try:
         if provider == "minilm":
             return Selected(minilm(recorded))
+        if not _is_named(settings, provider):
+            return await _where_offered(settings.llm, environ, recorded)
         return Selected(_of_server(_made(settings.llm, provider, root, environ), model, recorded))
     except LocalLLMError as error:
         return Selected(None, error.what_phrase)
+
+
+def _is_named(settings: Settings, provider: str) -> bool:
+    """Return whether the settings name the server: at a usual address any program may listen."""
+    section, usual = (getattr(llm, provider, None) for llm in (settings.llm, LLMSettings()))
+    is_set = getattr(section, "base_url", "") != getattr(usual, "base_url", "")
+    return is_set or provider in (settings.rag.embedding_provider, settings.llm.provider)
+
+
+async def _where_offered(settings: LLMSettings, environ: Mapping[str, str], recorded: Embedder) -> Selected:
+    """Return the model of the first server found that offers it."""
+    name, _, model = recorded.name.partition(":")
+    found: ServerEmbedder | None = None
+    for provider in await _found(settings, environ):
+        if found is None and provider.name == name and isinstance(provider, Embedding):
+            with suppress(LLMConnectionError):
+                if model in await provider.list_embedding_models():
+                    found = _of_server(provider, model, recorded)
+                    continue
+        await provider.aclose()
+    return Selected(found) if found else Selected(None, Phrase("no server that was found offers it"))
 
 
 def fits(settings: Settings, recorded: Embedder) -> bool:
@@ -145,6 +169,11 @@ async def _providers(settings: LLMSettings, root: Path, environ: Mapping[str, st
         return []
     if settings.provider != "auto":
         return [make_provider(settings, root, environ)]
+    return await _found(settings, environ)
+
+
+async def _found(settings: LLMSettings, environ: Mapping[str, str]) -> list[Provider]:
+    """Return the servers that discovery finds, another person's only where none of the user's is ready."""
     from localllm.llm.discovery.scan import discover  # no discovery when the settings name the server
     from localllm.llm.discovery.servers import without_another_s
 

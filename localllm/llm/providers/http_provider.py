@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeVar
 from urllib.parse import quote, urlsplit
 
 from localllm.base.errors import ConfigurationError, LLMConnectionError
-from localllm.llm.addresses import address_fault, apart_from_password, is_loopback
+from localllm.llm.addresses import address_fault, apart_from_password
 from localllm.llm.http.idle_watch import IdleWatch
 from localllm.llm.http.messages import Body
 from localllm.llm.http.sse import ServerSentEvent, SSEDecoder, check_length
@@ -251,8 +251,10 @@ class HttpProvider(ABC):
         """Create a parser for one answer of status 200."""
 
     def keep_key_back(self) -> None:
-        """Send the key only to a server that has asked for one, if it would go in clear to another machine."""
-        if _goes_in_clear(self.address) and self._key_header in self._headers:
+        """Send the key only to a server that has asked for one, if it would go in clear: to another machine, or to
+        whatever program listens at a port of this one. It may be a cloud's, as most tools take theirs from the same
+        variable."""
+        if urlsplit(self.address).scheme != "https" and self._key_header in self._headers:
             headers = dict(self._headers)
             self._kept_back = {self._key_header: headers.pop(self._key_header)}
             self._headers = headers
@@ -343,10 +345,6 @@ class HttpProvider(ABC):
         if error.key == "llm_no_tools":
             models = [info for info in models if info.abilities and "tools" in info.abilities]
         return self._errors.naming(error, model, [info.id for info in models])
-
-
-def _goes_in_clear(address: str) -> bool:
-    return urlsplit(address).scheme != "https" and not is_loopback(address)
 
 
 def check_address(provider: str, base_url: str) -> None:

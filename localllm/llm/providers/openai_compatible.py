@@ -427,5 +427,5 @@ def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> OpenA
         api_key=key_from(variable, environ),
         key_variable=variable,
     )
-    made.keep_key_back()  # it may be OpenAI's own, as most tools take theirs from this variable
+    made.keep_key_back()
     return made

@@ -18,10 +18,19 @@ OPENAI = LLMSettings(provider="openai")
 
 
 def test_the_key_is_taken_without_the_line_end_a_file_gave_it() -> None:
-    provider = make_provider(OPENAI, Path(), {"OPENAI_API_KEY": " sk-SECRET123\n"})
+    safe = LLMSettings(provider="openai", openai=OpenAISettings(base_url="https://llm.example"))
+    provider = make_provider(safe, Path(), {"OPENAI_API_KEY": " sk-SECRET123\n"})
     assert isinstance(provider, OpenAICompatible)
     headers = provider.prepare(CompletionRequest(model="m", messages=())).headers
     assert headers["authorization"] == "Bearer sk-SECRET123"
+
+
+def test_no_key_goes_unasked_to_what_listens_at_a_port_of_this_machine() -> None:
+    provider = make_provider(OPENAI, Path(), {"OPENAI_API_KEY": "sk-SECRET123"})
+    assert isinstance(provider, OpenAICompatible)
+    assert "authorization" not in provider.prepare(CompletionRequest(model="m", messages=())).headers
+    provider.send_key()
+    assert "authorization" in provider.prepare(CompletionRequest(model="m", messages=())).headers
 
 
 @pytest.mark.parametrize("key", ["sk-SECRET\n123", "sk-SECRETé", "sk-SECRET\udcff", "\x1bsk-SECRET"])

@@ -22,7 +22,6 @@ from localllm.llm.messages import (
     ToolSpec,
     UserMessage,
 )
-from localllm.llm.providers import http_provider
 from localllm.llm.providers.openai_compatible import OpenAICompatible, make
 from localllm.llm.providers.openai_errors import nearest_names
 from tests.support.wire_server import HANG_UP, Reply, WireServer, cassette, delta, fails, says, sse
@@ -396,10 +395,7 @@ class TestRequests:
         assert server.bodies()[0]["model"] == "first"
 
     @pytest.mark.parametrize("refused", [0, 1])
-    async def test_in_clear_a_key_is_sent_only_to_a_server_that_has_asked_for_one(
-        self, refused: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(http_provider, "is_loopback", lambda _url: False)
+    async def test_in_clear_a_key_is_sent_only_to_a_server_that_has_asked_for_one(self, refused: int) -> None:
         wanted = [fails(401, "no key")] * refused
         with WireServer([*wanted, says("hi")]) as server:
             client = LLMClient(of_settings(server.url, "sk-of-another"), model="m")
@@ -410,8 +406,7 @@ class TestRequests:
         assert set(sent) == ({None, "Bearer sk-of-another"} if refused else {None})
         assert (sent[0], sent[-1]) == (None, "Bearer sk-of-another" if refused else None)
 
-    async def test_nor_for_the_list_and_for_embeddings(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(http_provider, "is_loopback", lambda _url: False)
+    async def test_nor_for_the_list_and_for_embeddings(self) -> None:
         with WireServer([says("hi")], list_replies=[fails(403, "no")]) as server:
             one = of_settings(server.url)
             assert [info.id for info in await one.list_models()] == ["m"]

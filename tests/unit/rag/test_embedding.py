@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
+from localllm.base.i18n import Phrase
 from localllm.config.rag_settings import RagSettings
 from localllm.config.schema import LLMSettings, OpenAISettings, Settings
 from localllm.llm.discovery.servers import Server
-from localllm.rag.embedder_selection import embedder_for_ingest
+from localllm.rag.embedder_selection import embedder_for_ingest, embedder_for_search
 from localllm.rag.embedding import prefixes
 from localllm.rag.language_probe import judge, script_of
+from localllm.rag.records import Embedder
 from tests.support.embedding_server import MODEL, EmbeddingServer
 
 NAME = f"openai:{MODEL}"
@@ -64,6 +66,31 @@ def test_another_person_s_server_embeds_only_where_there_is_no_other(
         assert asyncio.run(selected(of_another, found(own.url))) == 0
         assert own.asked
         assert asyncio.run(selected(of_another)) > 0
+
+
+def test_a_collection_is_searched_with_a_server_that_offers_its_model(
+    server: EmbeddingServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def discovered(*_: object) -> list[Server]:
+        return [Server(base_url=server.url, provider="openai", state="ready")]
+
+    async def embedded(recorded: Embedder, settings: Settings) -> Phrase | None:
+        selected = await embedder_for_search(settings, tmp_path, {"OPENAI_API_KEY": "sk-secret"}, recorded)
+        if selected.embedder:
+            await selected.embedder.embed_query("words")
+            await selected.embedder.aclose()
+        return selected.remark
+
+    monkeypatch.setattr("localllm.llm.discovery.scan.discover", discovered)
+    assert asyncio.run(embedded(Embedder(NAME, 0), Settings())) is None
+    assert server.asked == [["words"]]
+    assert asyncio.run(embedded(Embedder("openai:other", 0), Settings())) is not None
+    assert asyncio.run(embedded(Embedder(f"ollama:{MODEL}", 0), Settings())) is not None
+    server.asked.clear()
+    named = settings(server, "auto")
+    monkeypatch.setattr("localllm.llm.discovery.scan.discover", None)
+    assert asyncio.run(embedded(Embedder(NAME, 0), named)) is None
+    assert server.asked == [["words"]]
 
 
 def test_batches_and_texts_are_made_as_small_as_the_server_wants(tmp_path: Path) -> None:
