@@ -23,10 +23,11 @@ _DOCUMENT = (
     r"|[\w/-]{1,60}\.(?:md|txt|rst|adoc)(?![A-Za-z0-9_]))"
 )
 _OBJECT = rf"(?:(?P<comment>{_COMMENT})|(?P<string>{_STRING})|(?P<document>{_DOCUMENT}))"
-_LANGUAGE = r"(?P<language>日本語|英語|\bJapanese\b|\bEnglish\b)"
+_LANGUAGE = r"(?P<language>日本語|英語|\b(?:Japanese|English)\b(?![./_-]\w))"
 _INTO = (
-    rf"{_OBJECT}[^。、\n]{{0,12}}?{_LANGUAGE}(?:に|へ)(?:して|し[、て]|直|訳|変|翻訳|統一)",
+    rf"{_OBJECT}[^。、\n]{{0,12}}?{_LANGUAGE}(?:に|へ)(?:して|し[、て]|直|訳|変|翻訳|統一|置|書き換|書き直|差し替)",
     rf"(?:translat\w+|chang\w+|convert\w*|turn\w*)\b[^\n]{{0,60}}?{_OBJECT}[^\n]{{0,40}}?\b(?:in)?to {_LANGUAGE}",
+    rf"replac\w+\b[^\n]{{0,60}}?{_OBJECT}[^\n]{{0,40}}?\b(?:with|by) {_LANGUAGE}",
 )
 _IN = (
     rf"{_LANGUAGE}(?:の|で)(?!説明|答|回答|返|教え|報告|要約)[^。、\n]{{0,8}}?{_OBJECT}",
@@ -42,6 +43,11 @@ _ELSE = (
     r"|日本語(?:版)?[とや、・/]英語|英語(?:版)?[とや、・/]日本語|(?:English|Japanese) (?:and|or|&) (?:English|Japanese)"
 )
 """Matches sentences about the language of the answer, or of a commit, and about two languages."""
+_NO_ORDER = (
+    r"(?i)\b(?:remov|delet|eras|strip|drop|find|search|replac)\w*\b|\b(?:read|get rid)\b"
+    r"|削除|消し|消す|除[いきくけ]|除去|読んで|読み|探し|検索|置き換え|置換|書き換え|差し替え"
+)
+"""Matches sentences that may name the language of what is there, and not of what is to be written."""
 
 
 class Wanted(NamedTuple):
@@ -56,6 +62,7 @@ def wanted_language(request: str) -> Wanted | None:
     sentences = [one for one in sentences_in(ends_of(request)) if not re.search(_ELSE, one)]
     for patterns in (_INTO, _IN):
         found = {one for sentence in sentences for one in _wanted(patterns, sentence)}
+        sentences = [one for one in sentences if not re.search(_NO_ORDER, one)]
         if found:
             return found.pop() if len({one.language for one in found}) == len(found) == 1 else None
     return None

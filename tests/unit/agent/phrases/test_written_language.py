@@ -21,6 +21,9 @@ from tests.support.each import each
         ("Translate the comments in a.py from Japanese to English", "en", "comment"),
         ("Change the error messages to Japanese", "ja", "string"),
         ("Translate docs/guide.md into Japanese", "ja", "document"),
+        ("日本語の文字列を英語に置き換えて", "en", "string"),
+        ("英語のコメントを日本語へ書き換えて", "ja", "comment"),
+        ("Replace the Japanese comments in a.py with English ones", "en", "comment"),
     ],
 )
 def test_the_language_that_is_wanted_in_files(request: str, language: str, kind: str) -> None:
@@ -42,6 +45,10 @@ def test_the_language_that_is_wanted_in_files(request: str, language: str, kind:
         "Add a comment about Japanese holidays to a.py",
         "Commit it with a message in English",
         "Fix g and explain in Japanese what you did",
+        "Remove the Japanese comments from a.py",
+        "日本語のコメントを削除して",
+        "日本語の README.md を読んで、a.py を直して",
+        "Rename the labels in English.json",
     ],
 )
 def test_other_requests_that_name_a_language(request: str) -> None:
