@@ -15,7 +15,7 @@ from localllm.agent.middleware import RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.agent.phrases.agreements import is_agreement
-from localllm.agent.phrases.open_requests import waits_for_user
+from localllm.agent.phrases.open_requests import waits_for_user, wants_words_only
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
@@ -122,6 +122,7 @@ class WorkChecks:
         """Yield the files that were changed though the request forbids changes, and nobody was asked."""
         facts = self._facts
         yield from self._of_banned_files(state.query)
+        yield from self._of_words_only(state.query)
         paths = [path for path in facts.changed if path in facts.edited or is_code(path)]
         if not paths or self._tools.is_attended or not request_phrases.forbids_change(state.query):
             return
@@ -132,6 +133,15 @@ class WorkChecks:
             listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))
             reason = Phrase("{paths} changed, though the request forbids changes", paths=listed)
             yield Finding("banned", reason, contradicts=True, params={"paths": listed})
+
+    def _of_words_only(self, request: str) -> Iterator[Finding]:
+        """Yield the files that tools have edited though the request is for words, and nobody was asked."""
+        if self._tools.is_attended or not self._facts.edited or not wants_words_only(request):
+            return
+        if not self._tools.changes.are_reverted(self._position, self._facts.edited):
+            paths = some_of(list(self._facts.edited))
+            reason = Phrase("only words were asked for, and {paths} changed", paths=paths)
+            yield Finding(None, reason, contradicts=False)
 
     def _of_banned_files(self, request: str) -> Iterator[Finding]:
         """Yield the files that the request orders to leave as they are, and that are not, or that are to stay, and are

@@ -49,3 +49,25 @@ _CONDITION_JA = (
 def may_need_nothing(request: str) -> bool:
     """Return whether it orders a change only on a condition, so that all may be right as it is."""
     return any(re.search(_CONDITION, one) or search_ja(_CONDITION_JA, one) for one in sentences_in(request))
+
+
+_ONLY_WORDS = (
+    r"(?i)^(?:(?:please|can you|could you|now)[,:]? )?"
+    r"(?:review|explain|describe|summari[sz]e|analy[sz]e|assess|critique)\b"
+)
+_ONLY_WORDS_JA = (
+    r"(?:レビュー|説明|解説|要約|分析|評価)(?:を)?(?:し(?:て|てください|てほしい|てくれ)|お願い(?:します)?)[。！!]?$"
+)
+_MORE_THAN_WORDS = (
+    r"(?i)\b(?:fix|improv|appl|updat|chang|refactor|add|mak|correct|writ|sav|edit|creat|remov|mend|clean|put|implement"
+    r"|resolv|address|rewrit|simplif|optimi[sz]|into)\w*\b"
+    r"|\b(?:in|to) [`'\"]?[\w./-]{1,80}\.(?:md|txt|rst|html|adoc)\b|\.(?:md|txt|rst|html)[`」』]? ?[にへ]"
+    r"|直|修正|改善|適用|追加|書|反映|保存|整理|変え|変更|対応|作"
+)
+
+
+def wants_words_only(request: str) -> bool:
+    """Return whether it orders a review, an explanation or the like, and nothing else that could mean a change."""
+    said = sentences_in(ends_of(request))
+    is_for_words = any(re.search(_ONLY_WORDS, one) or search_ja(_ONLY_WORDS_JA, one) for one in said)
+    return is_for_words and not any(re.search(_MORE_THAN_WORDS, one) for one in said)

@@ -327,6 +327,14 @@ async def test_an_edit_that_was_a_guess_or_is_spoken_of_is_let_be(
 WORDS = "[Nothing was changed. Make the change now with edit_file, or say why it cannot be made.]"
 
 
+@pytest.mark.parametrize("attended", [True, False])
+async def test_a_change_in_place_of_a_review_is_told(project: Path, attended: bool) -> None:
+    agent = agent_for(project, STEPS["edit_readme"], "It looks fine; I added a word.", attended=attended)
+    result = await agent.execute_query("Review README.md")
+    told = () if attended else ("only words were asked for, and README.md changed",)
+    assert (result.status, result.unverified, remarks(agent)) == ("done", told, [])
+
+
 STEPS_LISTED = "1. まず準備する。\n2. 次に実行する。\n3. 終わったら確認する。\n4. 片付ける。"
 
 

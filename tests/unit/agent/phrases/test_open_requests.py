@@ -1,6 +1,6 @@
 """Whether a request leaves it open when, and whether at all, something is to be changed."""
 
-from localllm.agent.phrases.open_requests import may_need_nothing, waits_for_user
+from localllm.agent.phrases.open_requests import may_need_nothing, waits_for_user, wants_words_only
 from tests.support.each import each
 
 
@@ -56,3 +56,24 @@ def test_whether_the_user_wants_to_see_something_first(request: str, waits: bool
 )
 def test_whether_a_change_depends_on_something(request: str, is_open: bool) -> None:
     assert may_need_nothing(request) == is_open
+
+
+@each(
+    ("request", "only"),
+    [
+        ("Review this diff", True),
+        ("Please explain how f works.", True),
+        ("このコードをレビューして", True),
+        ("a.py を説明してください。", True),
+        ("Review a.py and fix what is wrong", False),
+        ("Summarise a.py into notes.md", False),
+        ("Review a.py. Apply the fixes.", False),
+        ("レビューして、問題があれば直して", False),
+        ("要約して summary.md に保存して", False),
+        ("Describe the API in docs/api.md", False),
+        ("api.md に説明して", False),
+        ("Add a docstring", False),
+    ],
+)
+def test_whether_nothing_but_words_is_asked_for(request: str, only: bool) -> None:
+    assert wants_words_only(request) == only
