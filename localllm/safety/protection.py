@@ -37,9 +37,9 @@ class Protection:
     def covers(self, relative: str, data: bytes = b"") -> bool:
         """Return whether only the user may change the file, to the content `data`."""
         from localllm.sandbox.environment import secrets_named_by
+        from localllm.sandbox.protect.content_rules import is_believed_for_content
         from localllm.sandbox.protect.protected_paths import is_protected
         from localllm.sandbox.protect.repositories.git_attributes import is_closed_attributes
-        from localllm.sandbox.protect.version_files import is_template_of_versions
 
         if self._is_among_own_files:
             return True
@@ -48,7 +48,7 @@ class Protection:
         own = (*believed_in(str(self._root)), os.path.realpath(state_folder()), *self._mounted_state, *named)
         return (
             is_protected(relative)
-            or is_template_of_versions(relative, data)
+            or is_believed_for_content(relative, data)
             or is_closed_attributes(self._root, relative)
             or self._is_of_repository(relative)
             or self._is_hidden_in_home(relative)

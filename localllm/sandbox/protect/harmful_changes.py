@@ -3,14 +3,16 @@
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
+from localllm.sandbox.protect.content_rules import is_believed_for_content, is_judged_by_content
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
+from localllm.sandbox.protect.mercurial_requirements import harmless_requirements, is_requirements
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     folders_that_lead_to,
@@ -39,7 +41,6 @@ from localllm.sandbox.protect.repositories.nested_repositories import (
 from localllm.sandbox.protect.repositories.replaced_objects import is_list_of_refs
 from localllm.sandbox.protect.repositories.repository import all_alternates, linked_data, linked_git
 from localllm.sandbox.protect.repositories.stored_objects import is_index_of_pack
-from localllm.sandbox.protect.version_files import is_template_of_versions, is_version_file
 from localllm.sandbox.symlinks import SKIPPED, find_plain
 
 
@@ -81,11 +82,11 @@ class HarmfulChanges:
         if after is None:
             if before and stat.S_ISDIR(before.mode):
                 return False  # only its path was too long to look into it
+            if self._is_judged_by_content(path):
+                return is_believed_for_content(path, (before and before.content) or b"")
             if self._is_judged_by_attributes(path):
                 return not self._may_have_attributes(before, after)
-            if self._names_versions(path):
-                return is_template_of_versions(path, (before and before.content) or b"")
-            may_go = is_unfinished_work(path) or (path in self.known.in_data and not is_protected(path))
+            may_go = _may_stay_in_part(path) or (path in self.known.in_data and not is_protected(path))
             return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
             return False
@@ -96,8 +97,8 @@ class HarmfulChanges:
     def _is_judged_by_attributes(self, path: str) -> bool:
         return is_attributes(path) and path not in self.known.named and not is_protected(path)
 
-    def _names_versions(self, path: str) -> bool:
-        return is_version_file(path) and path not in self.known.named and not is_protected(path)
+    def _is_judged_by_content(self, path: str) -> bool:
+        return is_judged_by_content(path) and path not in self.known.named and not is_protected(path)
 
     def _may_have_attributes(self, before: Entry | None, after: Entry | None) -> bool:
         if any(entry and not stat.S_ISREG(entry.mode) for entry in (before, after)):
@@ -107,18 +108,19 @@ class HarmfulChanges:
 
     def _is_harmless(self, path: str, before: Entry | None, after: Entry) -> bool:
         """Return whether a change cannot do harm later."""
+        content = after.content if stat.S_ISREG(after.mode) else None
+        if self._is_judged_by_content(path):
+            return content is not None and not is_believed_for_content(path, content)
         if self._is_judged_by_attributes(path):
             return self._may_have_attributes(before, after)
-        if not stat.S_ISREG(after.mode) or after.content is None:
+        if content is None:
             return False
-        if self._names_versions(path):
-            return not is_template_of_versions(path, after.content)
-        if is_unfinished_work(path):
-            return harmless_part_of(path, before, after) == after.content
+        if _may_stay_in_part(path):
+            return harmless_part_of(path, before, after) == content
         file = self._root / path
         if is_git_settings(path):
             old = (before and before.content) or b""
-            if not is_harmless_change(old, after.content, lambda key, value: self._may_lead(file.parent, key, value)):
+            if not is_harmless_change(old, content, lambda key, value: self._may_lead(file.parent, key, value)):
                 return False
             return bool(old) or file.parent.name != ".git" or not self._diverts(file.parents[1], file.parent)
         if file.name == ".git":
@@ -260,13 +262,21 @@ def _has_entries(folder: Path) -> bool:
 
 def harmless_part_of(path: str, before: Entry | None, after: Entry) -> bytes | None:
     """Return what may stay of a file that may stay in part; else None."""
+    if is_judged_by_content(path):
+        return None
     if is_list_of_refs(path) and stat.S_ISREG(after.mode):
         return after.content  # see ReplacedObjects
     if is_index_of_pack(path):
         return after.content  # see StoredObjects
-    if not is_unfinished_work(path) or not stat.S_ISREG(after.mode) or after.content is None:
+    if not _may_stay_in_part(path) or not stat.S_ISREG(after.mode) or after.content is None:
         return None
-    return harmless_part(path, (before and before.content) or b"", after.content)
+    was = (before and before.content) or b""
+    part_of = harmless_requirements if is_requirements(path) else partial(harmless_part, path)
+    return part_of(was, after.content)
+
+
+def _may_stay_in_part(path: str) -> bool:
+    return is_unfinished_work(path) or is_requirements(path)
 
 
 def _is_same(before: Entry, after: Entry) -> bool:

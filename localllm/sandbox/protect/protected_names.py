@@ -9,7 +9,7 @@ Left out, because the user knowingly starts the project's own code there: Makefi
 conftest.py, the settings of linters, compilers and build tools (.bazelrc, .mvn, gradle.properties). Also left out: what
 a shell sources only through a plugin that asks first (zpm's .in and .out), .env where no .envrc or mise reads it (see
 `sourced_files`), files that name versions and are written all the time (.tool-versions but for a template: see
-`version_files`; .nvmrc, .node-version, .sdkmanrc, .java-version, global.json), what is daily work and lets a push
+`content_rules`; .nvmrc, .node-version, .sdkmanrc, .java-version, global.json), what is daily work and lets a push
 start no more than the code that is pushed (Procfile, app.json, wrangler.toml, fly.toml), what runs nothing
 (CODEOWNERS, .clangd), programs that ask first (.luarc.json), names that other source files have as well (startup.m of
 MATLAB), and what a program writes itself all the time, also while a command runs (.metals, .serena/cache).
@@ -17,6 +17,7 @@ MATLAB), and what a program writes itself all the time, also while a command run
 
 from localllm.sandbox.protect.believer import Believer
 from localllm.sandbox.protect.interrupted_work import TRANSACTIONS
+from localllm.sandbox.protect.mercurial_requirements import REQUIREMENTS
 from localllm.sandbox.protect.names_at_a_push import OF_BOTS, ON_PUSH
 from localllm.sandbox.protect.names_of_assistants import IN_ANY_HIDDEN_FOLDER, OF_ASSISTANTS, OF_WORK_TREES
 from localllm.sandbox.protect.names_of_editors import EDITORS
@@ -135,6 +136,7 @@ BELIEVED = (
             ".plastic/plastic.selector",
         ),
     ),
+    Believer("Mercurial", "any command: extensions that it turns on", REQUIREMENTS),
     Believer("Mercurial", "recovering an interrupted transaction, or rolling one back", TRANSACTIONS),
     Believer(
         "tools around version control",

@@ -18,10 +18,11 @@ import msgspec
 
 from localllm.base.folded_names import folded
 from localllm.base.regular_files import content_time, hides_changes, open_regular
+from localllm.sandbox.protect.content_rules import is_judged_by_content
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
+from localllm.sandbox.protect.mercurial_requirements import is_requirements
 from localllm.sandbox.protect.name_patterns import NamePatterns, is_like
 from localllm.sandbox.protect.protected_names import BELIEVED
-from localllm.sandbox.protect.version_files import is_version_file
 
 PROTECTED_NAMES = tuple(name for believer in BELIEVED for name in believer.names)
 """As `Believer.names`. A `.git` that is a file or symlink, and so leads to a repository, is protected as well."""
@@ -176,9 +177,10 @@ def is_attributes(path: str) -> bool:
 
 
 def is_written_in_work(path: str) -> bool:
-    """Return whether ordinary work writes the file: it belongs to interrupted work, has attributes, names versions, or
-    is an id that jj replaces with the same id when it does not find the settings in the home, as in a sandbox."""
-    if is_unfinished_work(path) or is_attributes(path) or is_version_file(path):
+    """Return whether ordinary work writes the file: it belongs to interrupted work, has attributes, is judged by
+    its content, or is an id that jj replaces with the same id when it does not find the settings in the home, as in a
+    sandbox."""
+    if is_unfinished_work(path) or is_requirements(path) or is_attributes(path) or is_judged_by_content(path):
         return True
     return folded(f"/{path}").endswith(tuple(f"/{name}" for name in _IDS_OF_JJ))
 

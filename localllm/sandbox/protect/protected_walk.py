@@ -12,6 +12,7 @@ from pathlib import Path
 
 from localllm.base.file_watch import NAMES, Touched, Watcher
 from localllm.base.folded_names import folded
+from localllm.sandbox.protect.content_rules import STANDINS, VERSIONS
 from localllm.sandbox.protect.folder_listings import MOST_BYTES, FolderListings
 from localllm.sandbox.protect.name_patterns import is_like
 from localllm.sandbox.protect.protected_paths import (
@@ -32,13 +33,12 @@ from localllm.sandbox.protect.protected_paths import (
     matters,
     names_repository,
 )
-from localllm.sandbox.protect.version_files import VERSIONS
 from localllm.sandbox.symlinks import SKIPPED
 
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _IN_WORKTREE = (*IN_BARE, "gitdir")
 _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for name in (*IN_GIT, *_IN_WORKTREE))}
-_JUDGED = frozenset({ATTRIBUTES, VERSIONS})
+_JUDGED = frozenset({ATTRIBUTES, VERSIONS, STANDINS})
 """Protected from certain content only."""
 
 _LOOKED_FOR = WHOLE | {".git", *_JUDGED, *IN_OTHERS} | _IN_DATA | IN_HIDDEN
@@ -291,7 +291,9 @@ class _Search:
             if name in _OTHER_REPOSITORIES:
                 self.reach.others.add(path)
             inside.append(path)
-            return name in IN_OTHERS or name in _OTHER_REPOSITORIES
+            if name == STANDINS and STANDINS not in folded(folder).split("/"):
+                self.leaves += self._below(path)
+            return name in IN_OTHERS or name in _OTHER_REPOSITORIES or name == STANDINS
         else:
             return name in IN_OTHERS
         return True
@@ -316,8 +318,11 @@ class _Search:
     def _take_whole(self, path: str, entry: os.DirEntry[str]) -> None:
         """Take the entry, or every file below it, except the examples that git ships and never runs."""
         self._tops.append(path)
-        pending = [path] if entry.is_dir(follow_symlinks=False) else []
-        leaves = [] if pending else [path]
+        self.leaves += filter(matters, self._below(path) if entry.is_dir(follow_symlinks=False) else [path])
+
+    def _below(self, path: str) -> list[str]:
+        """Return every file below a folder; add the folders in it that are too deep to be listed to the leaves."""
+        pending, leaves = [path], list[str]()
         for folder in pending:  # not recursive: folders may be nested deeper than calls can
             if folder.count("/") > path.count("/") + _DEEPEST:
                 self.leaves.append(folder)  # goes as a whole if it is new: listing takes longer the longer the path is
@@ -328,7 +333,7 @@ class _Search:
             if len(pending) > _MOST_WHOLE:
                 self.reach.is_complete = False
                 break
-        self.leaves += filter(matters, leaves)
+        return leaves
 
     def _list(self, folder: str) -> list[os.DirEntry[str]]:
         return list_folder(self._root, folder, self.reach.closed)

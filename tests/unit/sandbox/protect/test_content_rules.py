@@ -1,4 +1,5 @@
-"""Who may write a `.tool-versions`: anybody versions, and nobody but the user a template, which mise runs."""
+"""Who may write files that are believed with some content only: anybody what work writes, nobody but the user the
+rest."""
 
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from tests.support.tools import put
 
 PLAIN = "nodejs 22.1.0\npython 3.12 3.11 # { } %\n"
 RUNS = 'nodejs 22\n# {{ exec(command="make") }}\n'
+HASH = "0123456789abcdef0123456789abcdef01234567\n"
+KEY = "../../.ssh/id_rsa\n"
 
 
 @pytest.fixture
@@ -31,9 +34,20 @@ def root(tmp_path: Path) -> Path:
         ("node_modules/x/.tool-versions", "", PLAIN, True),
         ("node_modules/x/.tool-versions", "", RUNS, False),
         ("sub/.tool-versions.md", PLAIN, RUNS, True),
+        (".hglf/data.bin", "", HASH, True),
+        (".hglf/sub/data.bin", HASH, HASH.replace("0", "9"), True),
+        (".hglf/data.bin", HASH, "", True),
+        (".hglf/data.bin", HASH, KEY, False),
+        (".hglf/sub/.gitattributes", "", KEY, False),
+        (".hglf/hooks/x.sample", "", KEY, False),
+        (".hglf/BISECT_START", "", KEY, False),
+        (".hglf/packed-refs", "", KEY, False),
+        (".hglf/sub/.hglf/config", HASH, KEY, False),
+        ("node_modules/.hglf/x", "", KEY, False),
+        (".hglf.md", HASH, KEY, True),
     ],
 )
-def test_a_command_may_bring_other_versions_and_no_template(
+def test_a_command_may_bring_what_work_writes_and_nothing_that_is_believed(
     root: Path, name: str, before: str, after: str, stays: bool
 ) -> None:
     if before:
@@ -61,6 +75,14 @@ def test_a_template_goes_by_no_other_way_either(root: Path) -> None:
     assert files.end() == (".tool-versions", "kept/.tool-versions", "sub/.tool-versions")
     assert (root / "kept/.tool-versions").read_text() == RUNS
     assert not (root / ".tool-versions").is_symlink()
+
+
+def test_a_link_in_place_of_the_standins_of_mercurial_goes(root: Path) -> None:
+    put(root / "others/data.bin", HASH)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / ".hglf").symlink_to("others")
+    assert files.end() == (".hglf",)
 
 
 def test_the_tools_for_files_write_versions_and_no_template(root: Path) -> None:

@@ -1,0 +1,31 @@
+"""Judge files by their content that work writes all the time, and that are believed with certain content only.
+
+- `.tool-versions` names versions. mise reads it as a template, which runs programs, in a folder that the user's
+  settings have it trust, and its older releases did so anywhere.
+- `.hglf/` has a file for each large file of Mercurial, with its hash and nothing else. Mercurial joins what is in there
+  to the path of a folder, unchecked, and copies or links files of that name.
+"""
+
+import re
+
+from localllm.base.folded_names import folded
+
+VERSIONS = ".tool-versions"
+STANDINS = ".hglf"
+"""A folder; but a link may stand there."""
+
+_HASH = re.compile(rb"(?:[0-9a-fA-F]{40})?")
+
+
+def is_judged_by_content(path: str) -> bool:
+    """Return whether the content of a file at the path decides whether it is believed."""
+    parts = folded(path).split("/")
+    return parts[-1] == VERSIONS or STANDINS in parts
+
+
+def is_believed_for_content(path: str, content: bytes) -> bool:
+    """Return whether something would believe a file of this content at the path."""
+    parts = folded(path).split("/")
+    if STANDINS in parts:
+        return not _HASH.fullmatch(content.strip())
+    return parts[-1] == VERSIONS and (b"{{" in content or b"{%" in content)
