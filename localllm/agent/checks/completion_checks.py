@@ -303,6 +303,7 @@ class Finishing(Middleware):
             *(one for one in of_work if not (of_nothing and one.name == "only_shown")),
             *(() if of_tests else self._test_runs.unrun_code(state, text)),
             *await self._of_passages(state, text),
+            *([] if self._facts.searches else await self._written.findings(state, text)),
         ]
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:

@@ -1,16 +1,46 @@
-"""Remarks on what an edit has written into a file, at the end of its result: text in the wrong language."""
+"""Compare what a run writes with what it was to write: its language, and the numbers of the texts that it is made of.
+
+A remark on a file stands at the end of the result of the edit, one on the answer is a finding.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Any
 
+from localllm.agent.checks.findings import Finding
 from localllm.agent.middleware import RunState
+from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.system_prompt import remark
-from localllm.llm.messages import AssistantMessage
-from localllm.safety.path_names import shown
+from localllm.base.i18n import Phrase
+from localllm.llm.messages import AssistantMessage, SystemMessage
+from localllm.safety.path_names import shown, some_of
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
 _EDITORS = frozenset({"edit_file", "write_file", "create_file", "apply_patch"})
+_READ = (
+    ".md",
+    ".markdown",
+    ".txt",
+    ".rst",
+    ".adoc",
+    ".csv",
+    ".tsv",
+    ".json",
+    ".yaml",
+    ".yml",
+    ".html",
+    ".htm",
+    ".xml",
+    ".tex",
+    ".pdf",
+    ".docx",
+    ".xlsx",
+    ".eml",
+    ".log",
+)
+"""Endings of files that hold texts, not code."""
 _LONGEST = 200_000
 """Characters of a diff that is looked at."""
 
@@ -28,16 +58,95 @@ class WrittenTexts:
         self._edited: list[str] = []
         self._told: set[str] = set()
         self._has_wanted = False
+        self._sources: dict[str, str] = {}
+        """The texts of the files that were read in full."""
+        self._is_partial = False
+        """Whether a file was read in part."""
+        self._strange: dict[str, list[str]] = {}
+        """The numbers in each written file that are in none of these."""
+        self._has_written = False
+        self._own_remarks: set[str] = set()
 
     def note(self, results: Sequence[ToolResult]) -> None:
         """Record the files that an answer's calls have edited."""
         self._edited = [path for one in results if one.call.name in _EDITORS for path in one.changes]
+        self._has_written = self._has_written or any(one.changes for one in results)
+        for one in results:
+            if one.success and one.call.name == "read_file":
+                self._note_read(str(one.arguments.get("file_path") or ""), one.payload)
+
+    def _note_read(self, path: str, payload: dict[str, Any]) -> None:
+        facts: dict[str, Any] = payload.get("metadata") or {}
+        content, total = payload.get("content"), facts.get("total_lines")
+        if facts.get("start_line") == 1 and facts.get("end_line") == total and isinstance(content, str):
+            self._sources.setdefault(path, content)
+        else:
+            self._is_partial = True
 
     async def remark(self, state: RunState) -> str:
         """Return a remark for the model on the newest edits; "" if there is nothing to say."""
         edited, self._edited = self._edited, []
         position, self._position = self._position, self._tools.changes.position
-        return await asyncio.to_thread(self._of_language, state, edited, position) if edited else ""
+        return await asyncio.to_thread(self._of_edits, state, edited, position) if edited else ""
+
+    def _of_edits(self, state: RunState, edited: Sequence[str], position: int) -> str:
+        said = self._of_language(state, edited, position), self._of_numbers(state, edited, position)
+        return "\n".join(filter(None, said))
+
+    def _of_numbers(self, state: RunState, edited: Sequence[str], position: int) -> str:
+        """Return that an edit wrote numbers that the texts which it renders do not have."""
+        if not self._sources or self._is_partial:
+            return ""
+        from localllm.agent.checks import source_numbers as numbers  # most edits follow no reading of texts
+
+        if not (kind := numbers.rendering(state.goal)):
+            return ""
+        given = _given_before(state)
+        for path, added in self._added(edited, position).items():
+            sources = {name: text for name, text in self._sources.items() if name != path}
+            if path in self._strange or not sources or not _are_texts([path, *sources]):
+                continue
+            if found := numbers.strange_numbers("\n".join(added), sources, kind, state.goal, given):
+                self._strange[path] = found
+                told = {"path": shown(path), "numbers": ", ".join(found), "sources": some_of(list(sources))}
+                return remark("strange_numbers", **told)
+        return ""
+
+    async def findings(self, state: RunState, text: str) -> list[Finding]:
+        """Return the numbers of an answer that the texts which it renders do not have, and those that a file still has
+        of which the model was told."""
+        if not self._sources or self._is_partial or is_told_to_plan(state.history):
+            return []
+        return await asyncio.to_thread(self._of_answer, state, text)
+
+    def _of_answer(self, state: RunState, text: str) -> list[Finding]:
+        from localllm.agent.checks import source_numbers as numbers
+
+        found: list[Finding] = []
+        for path, strange in self._strange.items():
+            written = self._tools.readable_text(path) or ""
+            if left := [one for one in strange if one in written]:
+                reason = Phrase(
+                    "{quantity} is in {path}, but not in {sources}",
+                    quantity=", ".join(left),
+                    path=shown(path),
+                    sources=some_of(list(self._sources)),
+                )
+                found.append(Finding(None, reason, contradicts=False))
+        kind = numbers.rendering(state.goal)
+        kind = "extract" if kind == "translation" and self._has_written else kind
+        if not _are_texts(self._sources) or not kind:
+            return found
+        read = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage | SystemMessage)]
+        read = [one for one in read if one not in self._own_remarks]
+        strange = numbers.strange_numbers(text, self._sources, kind, state.goal, read)
+        if strange:
+            said, sources = ", ".join(strange), some_of(list(self._sources))
+            reason = Phrase("{quantity} is not in {reference}", quantity=said, reference=sources)
+            told = {"numbers": said, "sources": sources}
+            self._own_remarks.add(remark("strange_answer", **told))
+            found.append(Finding("strange_answer", reason, contradicts=False, params=told))
+        return found
 
     def _of_language(self, state: RunState, edited: Sequence[str], position: int) -> str:
         if "language" in self._told:
@@ -66,6 +175,10 @@ class WrittenTexts:
                 new = (line[1:] for line in lines if line.startswith("+"))
                 added[one.path] = [line for line in new if line.strip() and line.strip() not in removed]
         return added
+
+
+def _are_texts(paths: Iterable[str]) -> bool:
+    return all(PurePosixPath(path).suffix.lower() in _READ for path in paths)
 
 
 def _given_before(state: RunState) -> list[str]:

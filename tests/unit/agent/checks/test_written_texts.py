@@ -65,3 +65,54 @@ async def test_lines_that_were_there_are_not_taken_for_new_ones(project: Path) -
     agent = make_agent(scripted(call("run_command", command="true"), READ, edit, "直しました。"), project)
     await agent.execute_query("a.py の f が 2 を足すように直して")
     assert remarks(agent) == []
+
+
+MINUTES = "# 議事録\n\n- 公開日は5月20日\n- 予算は320万円\n\n- 佐藤: 見積書を4月8日まで\n- 田中: 告知文を4月17日まで\n"
+READ_MINUTES = call("read_file", file_path="議事録.md")
+
+
+@pytest.fixture
+def minutes(project: Path) -> Path:
+    (project / "議事録.md").write_text(MINUTES)
+    return project
+
+
+async def test_a_number_of_an_extract_that_its_source_lacks_is_said_in_the_result(minutes: Path) -> None:
+    wrong = call("write_file", file_path="todo.md", content="- 佐藤: 見積書(4/8)\n- 田中: 告知文(4月27日)\n")
+    right = call("edit_file", file_path="todo.md", old_string="4月27日", new_string="4/17")
+    done = "2件を書き出しました。"
+    agent = make_agent(scripted(READ_MINUTES, wrong, right, done), minutes)
+    result = await agent.execute_query("議事録.md から宿題だけ todo.md に抜き出して")
+    said = [one.text.splitlines()[-1] for one in agent.history.messages if isinstance(one, ToolMessage)]
+    assert said[1] == "[todo.md has numbers that are not in 議事録.md: 4月27日. Correct what is wrong.]"
+    assert (result.answer, result.unverified) == (done, ())
+
+    (minutes / "todo.md").unlink()
+    agent = make_agent(scripted(READ_MINUTES, wrong, done), minutes)
+    result = await agent.execute_query("議事録.md から宿題だけ todo.md に抜き出して")
+    assert result.unverified == ("4月27日 is in todo.md, but not in 議事録.md",)
+
+
+async def test_a_number_of_a_summary_that_its_source_lacks_is_doubted_once(minutes: Path) -> None:
+    wrong, right = "公開は5月12日、予算は320万円です。", "公開は5月20日、予算は3,200,000円です。"
+    agent = make_agent(scripted(READ_MINUTES, wrong, right), minutes)
+    result = await agent.execute_query("議事録.md を要約して")
+    assert (result.answer, result.unverified) == (right, ())
+    agent = make_agent(scripted(READ_MINUTES, wrong, wrong), minutes)
+    result = await agent.execute_query("議事録.md を要約して")
+    assert (result.status, result.unverified) == ("done", ("5月12日 is not in 議事録.md",))
+
+
+@pytest.mark.parametrize(
+    ("request_", "read"),
+    [
+        ("議事録.md を要約して", call("read_file", file_path="議事録.md", end_line=4)),  # the rest may have it
+        ("議事録.md を要約して、次の日程の案も", READ_MINUTES),
+        ("a.py を要約して", READ),
+    ],
+)
+async def test_numbers_that_may_come_from_elsewhere_are_believed(
+    minutes: Path, request_: str, read: dict[str, Any]
+) -> None:
+    agent = make_agent(scripted(read, "公開は5月12日です。"), minutes)
+    assert (await agent.execute_query(request_)).unverified == ()

@@ -1,0 +1,226 @@
+"""Find numbers in a summary, translation, extract or conversion that stand in none of the texts that it is made of.
+
+Numbers may be written in another form (320万円, 3.2 million yen), and follow from others in one step; a translation has
+those of its source.
+"""
+
+import csv
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from io import StringIO
+from itertools import chain
+from typing import Literal
+
+from localllm.agent.checks.uncited_numbers import Numbers, uncited_numbers
+from localllm.agent.phrases.phrase_search import ends_of
+from localllm.base.lazy_patterns import late_pattern
+from localllm.rag.citations import sentences_with_citations
+from localllm.text.quantities import quantities
+from localllm.text.quantity import SOFT, Quantity
+
+Rendering = Literal["", "summary", "extract", "translation"]
+
+_TRANSLATION = late_pattern(r"(?i)\btranslat\w*|翻訳|(?:語|英|和)に?訳|を?訳(?:して|せ|し、|した)|和訳|英訳")
+_EXTRACT = late_pattern(
+    r"(?i)\bextract\w*|\bconvert\w*|\brewrite\b|\bpull out\b|\bcopy\b[^\n]{0,40}\b(?:to|into)\b"
+    r"|抜き出|抽出|書き出|変換|書き直|清書|(?:表|箇条書き|リスト|JSON|CSV|YAML|HTML|TSV|メール)(?:形式)?に(?:して|し、|まとめ|変|直|書き)",
+)
+_SUMMARY = late_pattern(
+    r"(?i)\bsummar\w*|\btl;?dr\b|\bthe gist\b|\bdigest\b|\bkey points\b|\bsum up\b"
+    r"|要約|要点|まとめて|まとめを|概要|ダイジェスト"
+)
+_OF_ITS_OWN = late_pattern(
+    r"(?i)\b(?:suggest\w*|propos\w*|advi[cs]e\w*|opinions?|ideas?|recommend\w*|forecast\w*|estimat\w*|predict\w*"
+    r"|review\w*|examples?|samples?|test data|compar\w*|assess\w*|improv\w*|adapt\w*|calculat\w*"
+    r"|invent\w*|random\w*|locali[sz]\w*"
+    r"|units?|currenc\w*|dollars|euros?|metric|time ?zones?|renumber\w*|shift\w*|increas\w*|chang\w*|updat\w*|add)\b"
+    r"|案|アイデ[アィ]|意見|感想|どう思|評価|改善|予測|見積も(?!り?書)|計画を|助言|アドバイス|例を|サンプル|比較|計算|換算|単位|ドル|ユーロ"
+    r"|時差|採番|ずらし|増や|減ら|変更|追加|更新"
+)
+"""Matches requests whose result may have numbers of its own."""
+
+
+def rendering(request: str) -> Rendering:
+    """Return what a request orders to be made of texts, if the result has no other numbers than these."""
+    text = ends_of(request)
+    if "```" in text or _OF_ITS_OWN.search(text):
+        return ""
+    if _TRANSLATION.search(text):
+        return "translation" if not _SUMMARY.search(text) else "summary"
+    return "extract" if _EXTRACT.search(text) else "summary" if _SUMMARY.search(text) else ""
+
+
+_CODE = late_pattern(r"(?ms)^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)|`[^`\n]*`")
+_MARKUP = late_pattern(r"(?is)<(style|script)\b.*?(?:</\1>|\Z)|<[^<>]{1,2000}>|&#?\w{1,10};|\bhttps?://\S+")
+_DIGITS = late_pattern(r"\d[\d,]*(?:\.\d+)?")
+_SHORT_DATE = late_pattern(r"(\d{1,2})[/.-](\d{1,2})(?!\d)")
+_SHORT_UNIT = late_pattern(r"(?<![\w.,])(\d{1,9}(?:\.\d{1,9})?)\s?(?:h|hrs?|s|secs?|d|w|wks?|y|yrs?|m|[GMK]i?B?)\b")
+"""Matches numbers with units that are too short to be known everywhere."""
+_ONE_UNIT = frozenset({1.0, 60.0, 3_600.0, 86_400.0, 604_800.0, 12.0})
+_LEAST_DIGITS = 4
+"""So many digits hardly stand for anything else."""
+_LEAST_COUNT = 10
+"""A smaller number without a unit may be said in words, or count something of the text."""
+_YEAR = 10_000
+"""In the value of a date."""
+_LONGEST = 100_000
+_MOST_ROWS = 5_000
+_MOST_COMPARED = 100_000
+"""Pairs of numbers, in about a second."""
+_MOST_NAMED = 4
+
+
+def strange_numbers(
+    text: str, sources: Mapping[str, str], kind: Rendering, request: str, read: Sequence[str] = ()
+) -> list[str]:
+    """Return the numbers of a text, as written, that stand in none of its `sources` (the texts of files by their
+    paths), nor in what else was `read`, and that do not follow from them."""
+    if not kind or len(text) > _LONGEST or sum(map(len, sources.values())) > _LONGEST:
+        return []
+    given = [request, *sources.values()]
+    stated = _Values(given, sources)
+    plain = _MARKUP.sub(" ", _CODE.sub(" ", text))
+    sentences = stated.to_check([sentence for sentence, _cited in sentences_with_citations(plain, ())])
+    if not sentences:
+        return []
+    if kind == "translation":
+        found = list(_not_stated(sentences, given))
+    else:
+        found = uncited_numbers([(sentence, False) for sentence in sentences], given, read, request)
+    return [one for one in dict.fromkeys(found) if not stated.have(one)][:_MOST_NAMED]
+
+
+def _not_stated(sentences: Sequence[str], given: Sequence[str]) -> Iterator[str]:
+    """Yield the numbers that are not stated with their unit, if numbers of this unit are, else without one."""
+    short = {one[1] for text in given for one in _SHORT_UNIT.finditer(text)}
+    stated = list(chain.from_iterable(map(quantities, given)))
+    every = Numbers(stated)
+    kinds: dict[str, Numbers] = {}
+    for sentence in sentences:
+        for one in quantities(sentence):
+            written = sentence[one.span.start : one.span.end].strip()
+            if one.kind == "ordinal" or (one.kind in SOFT and abs(one.value) < _LEAST_COUNT):
+                continue
+            if one.kind not in kinds:
+                alike = [other for other in stated if other.kind == one.kind and one.kind not in SOFT]
+                kinds[one.kind] = Numbers(alike) if alike else every
+            digits = _DIGITS.search(written)
+            is_short = bool(digits) and digits[0] in short and one.kind in ("duration", "data", "length", "mass")
+            if not (is_short or kinds[one.kind].have(one, written) or _is_idle(one)):
+                yield written
+
+
+def _is_idle(one: Quantity) -> bool:
+    """Return whether another language may well say it otherwise: in words, "once", "in a month"."""
+    is_one = one.kind == "duration" and one.value in _ONE_UNIT
+    return one.is_word or is_one or one.kind in ("ratio", "decade", "century", "quarter")
+
+
+class _Values:
+    """What follows from the texts beside what `uncited_numbers` reckons: digits, dates in short, sums of columns."""
+
+    def __init__(self, given: Sequence[str], sources: Mapping[str, str]) -> None:
+        self._texts = [unicodedata.normalize("NFKC", text) for text in given]
+        self._digits = {one.replace(",", "") for text in self._texts for one in _DIGITS.findall(text)}
+        self._sources = sources
+
+    def to_check(self, sentences: Sequence[str]) -> list[str]:
+        """Return the sentences with numbers; where these are too many to be compared with each, only those with digits
+        that no text has, or none if there are too many even then."""
+        with_digits = [one for one in sentences if quantities(one)]
+        if self._are_few(with_digits):
+            return with_digits
+        plain = [(one, unicodedata.normalize("NFKC", one)) for one in with_digits]
+        new = [one for one, folded in plain if {d.replace(",", "") for d in _DIGITS.findall(folded)} - self._digits]
+        return new if self._are_few(new) else []
+
+    def _are_few(self, sentences: Sequence[str]) -> bool:
+        return sum(len(quantities(one)) for one in sentences) * len(self._stated) <= _MOST_COMPARED
+
+    @cached_property
+    def _stated(self) -> list[Quantity]:
+        return [one for text in self._texts for one in quantities(text)]
+
+    @cached_property
+    def _dates(self) -> set[tuple[int, int]]:
+        dates = (int(one.value) for one in self._stated if one.kind == "date")
+        return {(date // 100 % 100, date % 100) for date in dates}
+
+    def have(self, written: str) -> bool:
+        """Return whether a number that is not stated is nevertheless right."""
+        plain = unicodedata.normalize("NFKC", written)
+        if short := _SHORT_DATE.match(plain.strip(" (")):
+            day = int(short[1]), int(short[2])
+            return day in self._dates or day[::-1] in self._dates or short[0] in "".join(self._texts)
+        found = quantities(written)
+        if not found:
+            return False
+        one, digits = found[0], _DIGITS.search(plain)
+        number = digits[0].replace(",", "") if digits else ""
+        if number in self._digits and (one.kind in SOFT or len(number) >= _LEAST_DIGITS) and one.kind != "date":
+            return True
+        if one.kind == "date" and one.value >= _YEAR and one.value % _YEAR == 0:
+            return one.value / _YEAR in self._later_years
+        if one.kind in ("money", "percent", "data", "mass", "length", *SOFT):
+            return any(abs(value - one.value) <= max(one.step / 2, 0.006) for value in self._sums)
+        return one.kind == "duration" and any(self._lasts(days, one) for days in self._spans)
+
+    @cached_property
+    def _sums(self) -> set[float]:
+        """The sums and means of the columns of tables, of all rows and of those with the same entry."""
+        groups = [group for text in self._sources.values() for group in _groups(text)]
+        return {made for group in groups for made in (sum(group), sum(group) / len(group))}
+
+    @cached_property
+    def _later_years(self) -> set[float]:
+        """The years that are a stated length of time before or after stated ones."""
+        every = self._stated
+        years = {one.value // _YEAR for one in every if one.kind == "date" and one.value >= _YEAR}
+        lengths = {one.value / 12 for one in every if one.kind == "duration" and one.unit == "month"}
+        return {year + sign * length for year in years for length in lengths for sign in (1, -1)}
+
+    @cached_property
+    def _spans(self) -> set[int]:
+        """The days between two dates, which may be of one year."""
+        days = sorted({(month - 1) * 30.44 + day for month, day in self._dates if month and day})
+        return {round(later - earlier) for at, earlier in enumerate(days) for later in days[at + 1 :]}
+
+    @staticmethod
+    def _lasts(days: int, one: Quantity) -> bool:
+        length = one.value * 30.44 if one.unit == "month" else one.value / 86_400
+        return abs(length - days) <= max(2.0, 0.06 * days)
+
+
+def _groups(text: str) -> Iterator[list[float]]:
+    """Yield the numbers of each column of a table, of all rows and of those that share an entry, or its first letters
+    (the month of a date)."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if sum(line.lstrip().startswith("|") for line in lines) > 1:
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if "|" in line]
+    else:
+        mark = "\t" if "\t" in text else ";" if text.count(";") > text.count(",") else ","
+        rows = []
+        with suppress(csv.Error):
+            rows = list(csv.reader(StringIO("\n".join(lines)), delimiter=mark))
+    rows = [row for row in rows[:_MOST_ROWS] if len(row) > 1]
+    numbers = [[_value(cell) for cell in row] for row in rows]
+    for column in range(max(map(len, rows), default=0)):
+        groups: dict[tuple[int, str], list[float]] = {}
+        for row, values in zip(rows, numbers, strict=True):
+            value = values[column] if column < len(values) else None
+            if value is None:
+                continue
+            groups.setdefault((-1, ""), []).append(value)
+            for at, cell in enumerate(row):
+                if at != column and cell.strip():
+                    for key in {cell.strip(), cell.strip()[:7], cell.strip()[:4]}:
+                        groups.setdefault((at, key), []).append(value)
+        yield from groups.values()
+
+
+def _value(cell: str) -> float | None:
+    digits = re.fullmatch(r"[¥$€]?\s?(-?\d[\d,]*(?:\.\d+)?)\s?(?:円|yen|%|JPY|EUR|USD)?", cell.strip())
+    return float(digits[1].replace(",", "")) if digits else None
