@@ -36,6 +36,10 @@ _WHOLE = late_pattern(
     r"|\bgrep -\w*[rR]|\bfor \w+ in [^;:\n()]{1,200}[;\n] *do\b|\bgit\b"
 )
 """Matches what may read files without their names."""
+_EVERY_FILE = late_pattern(r"\s\*(?=\s|[;&|)]|\Z)")
+"""Matches, in a command, a `*` alone."""
+_READS_UNSEEN = frozenset({"explore"})
+"""Tools of which only the result is seen, and not what they have read for it."""
 _ONLY_NAMES = late_pattern(r"\s*(?:ls|tree|find|file|du)\b[^|;&\n]*")
 _NEGATED = late_pattern(
     r"(?i)\b(?:not|no|never|without|skip\w*|unchanged|untouched|left|missing|only|except|but)\b|n't\b"
@@ -59,7 +63,9 @@ def unread_files(request: str, answer: str, messages: Sequence[Message], root: P
     written = {call.id: (call.name, arguments_in(call.arguments)) for call in calls}
     texts = ["\n".join(map(str, arguments.values())) for _name, arguments in written.values()]
     commands = [str(arguments.get("command") or "") for _name, arguments in written.values()]
-    if any(map(_WHOLE.search, texts)) or any(_runs_unseen(one, root, {*known, *asked}) for one in commands if one):
+    if any(call.name in _READS_UNSEEN for call in calls) or any(map(_WHOLE.search, texts)):
+        return []
+    if any(_EVERY_FILE.search(one) or _runs_unseen(one, root, {*known, *asked}) for one in commands if one):
         return []
     for one in messages:
         if isinstance(one, ToolMessage) and one.name != "list_files":
@@ -81,10 +87,12 @@ def _runs_unseen(command: str, root: Path, seen: set[str]) -> bool:
 
 
 def _names(text: str, path: str) -> bool:
-    """Return whether a text names a file, or its name without the ending in quotes."""
+    """Return whether a text names a file, its name without the ending in quotes, or a module that is imported."""
     name = path.rpartition("/")[2]
     stem = re.escape(name.rpartition(".")[0] or name)
-    return name in text or bool(re.search(rf"""["'`]{stem}["'`]""", text))
+    return name in text or bool(
+        re.search(rf"""["'`]{stem}["'`]|\b(?:import|from) (?:[\w.]{{1,99}}\.)?{stem}\b""", text)
+    )
 
 
 # Items that were to be noted.

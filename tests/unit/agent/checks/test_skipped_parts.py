@@ -47,6 +47,9 @@ RUN = did("run_command", "6", command="python3 clean.py")
         ("Compare a.csv and b.csv", did("run_command", "a.csv: 3\nb.csv: 4", command="./count"), "b.csv > a.csv", []),
         ("Compare a.csv and b.csv", did("run_command", "x", command="python3 old.py"), "b.csv beats a.csv.", []),
         ("Compare a.csv and b.csv", did("run_command", "x", command="make"), "b.csv has more than a.csv.", []),
+        ("Compare a.csv and b.csv", did("run_command", "x", command="tail -n 3 * | cat"), "b.csv beats a.csv.", []),
+        ("Compare a.csv and b.csv", did("explore", "Both are of 3 rows."), "b.csv is as long as a.csv.", []),
+        ("Review a.csv and old.py", did("read_file", "import old", file_path="a.csv"), "a.csv, old.py: fine.", []),
         (
             "Merge a.csv and b.csv",
             did("write_file", "Created", file_path="m.py", content="for n in ['a', 'b']: open(n + '.csv')"),
