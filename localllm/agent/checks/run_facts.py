@@ -166,7 +166,7 @@ class RunFacts:
         self.tests: list[TestRun] = []
         self._checked_at = 0
         self._crash: Crash | None = None
-        self._not_run, self._not_run_at, self._is_empty = "", 0, False
+        self._not_run, self._not_run_at, self._is_empty, self._is_missing = "", 0, False, False
         self.why_not_run = ""
         """What the newest test or build that could not be run has said of it; empty if there was no such program."""
         self._in_background: dict[object, str] = {}
@@ -323,7 +323,7 @@ class RunFacts:
         passed = outcome(command, return_code, output)
         if passed is None:
             self._not_run, self._not_run_at = command, self.calls
-            self._is_empty = found_no_tests(output)
+            self._is_empty, self._is_missing = found_no_tests(output), return_code in NOT_FOUND
             self.why_not_run = missing_reason(output)
             return
         at = self.calls - changed_after_testing(command, changed)
@@ -420,8 +420,10 @@ class RunFacts:
 
     @property
     def missing_test(self) -> str:
-        """The newest test or build if it could not be run and no code was changed since, nor any test run."""
-        is_newest = self._not_run_at > max((self.changed_at, *(test.at for test in self.tests)))
+        """The newest test or build if it could not be run and no test was since, nor any code changed, which brings no
+        program that is missing."""
+        changed_at = 0 if self._is_missing else self.changed_at
+        is_newest = self._not_run_at > max((changed_at, *(test.at for test in self.tests)))
         return self._not_run if is_newest and not self._is_empty else ""
 
     @property

@@ -335,6 +335,13 @@ async def test_a_change_in_place_of_a_review_is_told(project: Path, attended: bo
     assert (result.status, result.unverified, remarks(agent)) == ("done", told, [])
 
 
+async def test_a_program_that_is_missing_is_still_so_after_another_edit(project: Path) -> None:
+    missing = call("run_command", command="./no/pytest")
+    agent = agent_for(project, STEPS["edit"], missing, edit("x = 2", "x = 4"), "All tests pass.", "They were not run.")
+    await agent.execute_query("Set x to 4.")
+    assert ["./no/pytest could not be run: no such program" in said for said in remarks(agent)] == [True]
+
+
 STEPS_LISTED = "1. まず準備する。\n2. 次に実行する。\n3. 終わったら確認する。\n4. 片付ける。"
 
 
