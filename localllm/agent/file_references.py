@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from localllm.agent.prohibitions import wanted_part
 from localllm.agent.steering import WithFiles, unforged
 from localllm.base.events import AgentEvent, Emit, Json, Notice, ToolCall
 from localllm.base.i18n import _, sentences
@@ -81,7 +82,10 @@ async def with_files(query: str, tools: ToolSystem, room: int, emit: Emit, here:
     """
     parts = [query]
     images: list[Image] = []
-    async for number, reference in _each_file(query, tools, emit, here):
+    wanted = wanted_part(query, reading=True)
+    if wanted != query:
+        _tell_of_forbidden(query, wanted, tools.root, emit, here)
+    async for number, reference in _each_file(wanted, tools, emit, here):
         call = ToolCall(f"@{number}", "read_file", encode_json(_arguments(reference)).decode())
         result = await tools.execute(call, _show_nobody)
         room -= len(result.for_model)
@@ -111,14 +115,26 @@ def tell_of_others(text: str, typed: str, root: Path, emit: Emit, here: str = ""
     """Tell the user which existing files are referenced in `text`, but not in the part that was `typed`: these are not
     attached."""
 
+    if names := _more_named(text, typed, root, here):
+        emit(Notice(text=_("Not attached, as you did not type it yourself: {names}", names=names)))
+
+
+def _tell_of_forbidden(text: str, wanted: str, root: Path, emit: Emit, here: str) -> None:
+    """Tell the user which existing files are not attached, as the text forbids to read them."""
+    if names := _more_named(text, wanted, root, here):
+        emit(Notice(text=_("Not attached, as you asked that it not be read: {names}", names=names)))
+
+
+def _more_named(text: str, part: str, root: Path, here: str) -> str:
+    """Return the existing files that are referenced in `text`, but not in its `part`, as a list to show."""
+
     def exists(path: str) -> bool:
         return bool(_place(path, root, here))
 
-    own = {reference.path for reference in find_references(typed, exists)}
+    own = {reference.path for reference in find_references(part, exists)}
     others = dict.fromkeys(reference.path for reference in find_references(text, exists) if exists(reference.path))
-    if names := [f"@{clean(path, keep_newlines=False)}" for path in others if path not in own]:
-        shown = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
-        emit(Notice(text=_("Not attached, as you did not type it yourself: {names}", names=shown)))
+    names = [f"@{clean(path, keep_newlines=False)}" for path in others if path not in own]
+    return ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
 
 
 _FRAME = late_pattern(

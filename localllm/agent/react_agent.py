@@ -16,12 +16,8 @@ from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
 from localllm.agent.phrases.agreements import is_agreement
-from localllm.agent.phrases.request_phrases import (
-    banned_files,
-    banned_runs,
-    forbids_change,
-    forbids_commit,
-)
+from localllm.agent.phrases.request_phrases import forbids_change
+from localllm.agent.prohibitions import bans_of, shunned_addresses, wanted_part
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
@@ -44,7 +40,6 @@ from localllm.llm.client import UNANSWERED, LLMClient
 from localllm.llm.message_format import NO_ANSWER
 from localllm.llm.messages import AssistantMessage, Completion, Image, UserMessage
 from localllm.llm.providers.base import NO_MODEL
-from localllm.tools.call_judge import Bans
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
 
@@ -264,13 +259,13 @@ class ReActAgent:
         # What was pasted may stand in several places.
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
         is_read_only = forbids_change(query)
-        bans = Bans(banned_files(query), forbids_commit(query), *banned_runs(query))
+        bans = bans_of(query)
         earlier = self.tool_system.bans
         has_new, had_some = (any(msgspec.structs.astuple(one)) for one in (bans, earlier))
         if had_some and not has_new and is_agreement(query):  # whose pattern takes long to compile
-            bans = earlier
+            bans = msgspec.structs.replace(earlier, addresses=())
         beside = before + behind + piped
-        self.tool_system.begin_turn(typed, beside=beside, is_read_only=is_read_only, bans=bans)
+        self.tool_system.begin_turn(wanted_part(typed), beside=beside, is_read_only=is_read_only, bans=bans)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add the user's message to the conversation, even if reading its files is interrupted."""
@@ -327,7 +322,8 @@ class ReActAgent:
         """Send `text` to the model during the run; False if no run can receive it. `typed`: as for `run`."""
         if is_taken := self._steering.say(text, typed=typed):
             own = text if typed is None else typed
-            self.tool_system.hear(own, beside=text if own != text else "")
+            beside = text if own != text else ""
+            self.tool_system.hear(wanted_part(own), beside=beside, shunned=shunned_addresses(text))
         return is_taken
 
     @property

@@ -15,6 +15,7 @@ from localllm.agent.compaction import Surroundings
 from localllm.agent.history import History
 from localllm.agent.memory_editor import Remembering
 from localllm.agent.plan_mode import PlanMode
+from localllm.agent.prohibitions import shunned_addresses, wanted_part
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import unforged
 from localllm.agent.system_prompt import Briefing, system_prompt
@@ -386,7 +387,8 @@ class Conversation:
             tools.taint(by_command=True)
         if reopened.is_ours:
             for words in before.history.words:
-                tools.hear(before.typed.get(words, words))
+                typed = before.typed.get(words, words)
+                tools.hear(wanted_part(typed), shunned=shunned_addresses(words))
         if before.history.is_answered:
             self._profile = profile_named(before.profile) or self._profile
             tools.offer_only(self._profile.tools, brief=self._profile.brief)

@@ -19,13 +19,14 @@ _WHY = {
     "unwanted": N_("You asked that nothing be changed."),
     "banned": N_("You asked that this file be left as it is."),
     "no_commit": N_("You asked that nothing be committed."),
+    "no_address": N_("You asked that this address not be read."),
     "no_run": N_("You asked that this not be run."),
     "dry_run": N_("You asked for a dry run only."),
     "example_matched": N_("matches what it must not match"),
     "example_missed": N_("does not match its example"),
 }
 
-_FORBIDDEN = ("unwanted", "banned", "no_commit", "no_run", "dry_run")
+_FORBIDDEN = ("unwanted", "banned", "no_commit", "no_address", "no_run", "dry_run")
 NEEDS_PERSON = frozenset({"address", *_FORBIDDEN})
 """Reasons to ask that only a person can dispel."""
 

@@ -30,6 +30,7 @@ Why = Literal[
     "unwanted",
     "banned",
     "no_commit",
+    "no_address",
     "no_run",
     "dry_run",
 ]

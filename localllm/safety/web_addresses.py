@@ -62,6 +62,11 @@ def was_typed(url: str, said: str, *, or_host: bool, is_file: Callable[[str], bo
     return False
 
 
+def is_shunned(url: str, shunned: str) -> bool:
+    """Return whether an address is one the user has forbidden, or below it, by whatever scheme."""
+    return is_below(url, shunned.rpartition("://")[2], strictly=False)
+
+
 def is_same_site(before: str, after: str) -> bool:
     """Return whether both have the same host and port, and the second does not change https to http."""
     one, other = read_address(before), read_address(after)

@@ -34,12 +34,13 @@ NO_FACTS = CommandFacts()
 
 class Bans(msgspec.Struct, frozen=True):
     """What a request forbids: changes of `files`, and in folders, which end with `/`; commits; to run files, or to run
-    them other than as a dry run."""
+    them other than as a dry run; to read addresses, which holds until they are typed again."""
 
     files: Sequence[str] = ()
     commits: bool = False
     runs: Sequence[str] = ()
     dry_runs: Sequence[str] = ()
+    addresses: Sequence[str] = ()
 
 
 NO_BANS = Bans()
@@ -51,13 +52,15 @@ class CallJudge:
     `tainted`: untrusted text, as from the web, is in the conversation; then calls that could send data away need
     confirmation. `said`: what the user has typed so far. `has_downloaded`: commands may have added text of other
     machines; that is untrusted, too, but commands need no confirmation for it, as they reach listed hosts only.
-    `is_read_only`: in this turn, the user wants no file changed; `bans`: what else the user forbids.
+    `_shunned`: addresses that the user has forbidden, and where in `said`. `is_read_only`: in this turn, the user wants
+    no file changed; `bans`: what else the user forbids.
     """
 
     def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
         self.tainted = self.is_read_only = False
         self.bans = NO_BANS
         self.said = ""
+        self._shunned: list[tuple[str, int]] = []
         self._policy = policy
         self._context = context
         self._commands = commands
@@ -75,6 +78,16 @@ class CallJudge:
     @has_downloaded.setter
     def has_downloaded(self, value: bool) -> None:
         self._has_downloaded = value
+
+    def hear(self, said: str, shunned: Sequence[str] = ()) -> None:
+        """Record what the user has typed, and what it forbids to read: that holds until the address is typed again."""
+        self._shunned += [(one, len(self.said)) for one in shunned]
+        self.said += f"\n{said}"
+
+    def take_words(self, other: "CallJudge") -> None:
+        """Take over what the user has said, and what is in the conversation, as a part of its work is begun."""
+        self.said, self._shunned = other.said, list(other._shunned)
+        self.tainted, self.has_downloaded = other.tainted, other.has_downloaded
 
     def note_run(self, tool: Tool, arguments: dict[str, Any]) -> None:
         """Record that a call is run. Where nothing confines commands, only their text shows what they download."""
@@ -122,6 +135,8 @@ class CallJudge:
     def _forbidden(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> Why:
         """Return what the user forbids that the call does."""
         bans = self.bans
+        if self._shunned and self._is_shunned(tool, arguments):
+            return "no_address"
         if bans.files and self._are_banned(self.written(tool, arguments, root)):
             return "banned"
         if tool.name == COMMAND_TOOL and (self.is_read_only or bans.commits or bans.runs or bans.dry_runs):
@@ -139,6 +154,21 @@ class CallJudge:
             dry = [path for path in run if is_among(path, bans.dry_runs)]
             return "dry_run" if dry and not banned.may_be_dry(line, dry) else ""
         return "no_commit" if bans.commits and tool.name == _COMMITTER else ""
+
+    def _is_shunned(self, tool: Tool, arguments: dict[str, Any]) -> bool:
+        """Return whether it reads an address that the user has forbidden, or is a command with one."""
+        from localllm.safety.web_addresses import is_shunned, was_typed  # few requests forbid an address
+
+        shunned = [
+            (one, said) for one, at in self._shunned if not was_typed(one, said := self.said[at:], or_host=False)
+        ]
+        if tool.name == COMMAND_TOOL:
+            addresses = [one.partition("://")[2].rstrip("/") for one, _said in shunned]
+            return any(one and one in arguments["command"] for one in addresses)
+        urls = [url for name in tool.fetches for url in listed(arguments.get(name))]
+        return any(
+            is_shunned(url, one) and not was_typed(url, said, or_host=False) for url in urls for one, said in shunned
+        )
 
     def _are_banned(self, paths: Iterable[str]) -> bool:
         return any(is_among(path, self.bans.files) for path in paths if path not in self.spoiled)

@@ -183,7 +183,7 @@ class ToolSystem:
         what else they forbid."""
         if self._agent:  # a sub-agent works within its parent's turn
             return
-        self.hear(said, beside=beside)
+        self.hear(said, beside=beside, shunned=bans.addresses)
         self._judge.is_read_only = is_read_only
         self._judge.forbid(bans)
         self._snapshots.begin_turn()
@@ -193,10 +193,10 @@ class ToolSystem:
         """What the user forbids in this turn."""
         return self._judge.bans
 
-    def hear(self, said: str, *, beside: str = "") -> None:
+    def hear(self, said: str, *, beside: str = "", shunned: Sequence[str] = ()) -> None:
         """Record the user's words: sending them off this machine reveals nothing new.
-        `beside` only indicates the topic."""
-        self._judge.said += f"\n{said}"
+        `beside` only indicates the topic; `shunned`: addresses that they forbid."""
+        self._judge.hear(said, shunned)
         self._context.focus.heard(said + beside)
 
     def part(
@@ -214,8 +214,8 @@ class ToolSystem:
             journal=self._journal,
             remembered=self._remembered,
         )
-        made._agent, made._judge.said, made._judge.tainted = agent, self._judge.said, self.tainted
-        made._judge.has_downloaded = self.has_downloaded
+        made._agent = agent
+        made._judge.take_words(self._judge)
         made.offer_only(None, brief=True)
         return made
 

@@ -57,6 +57,12 @@ SAFETY = {
         "",
         "Leave the changes uncommitted.",
     ),
+    "denied_no_address": ErrorText(
+        "E9041",
+        "{name} was not run: the user asked that this address not be read.",
+        "",
+        "Go on without it, and say in your answer what you could not look up.",
+    ),
     "denied_no_run": ErrorText(
         "E9035",
         "{name} was not run: the user asked that this file not be run.",
