@@ -2,6 +2,8 @@
 
 - `.tool-versions` names versions. mise reads it as a template, which runs programs, in a folder that the user's
   settings have it trust, and its older releases did so anywhere.
+- `sgconfig.yml` lists rules of ast-grep. Releases before 0.50 load the libraries of its `customLanguages`, also for an
+  editor.
 - `.hglf/` has a file for each large file of Mercurial, with its hash and nothing else. Mercurial joins what is in there
   to the path of a folder, unchecked, and copies or links files of that name.
 """
@@ -11,6 +13,7 @@ import re
 from localllm.base.folded_names import folded
 
 VERSIONS = ".tool-versions"
+RULES = "sgconfig.yml"
 STANDINS = ".hglf"
 """A folder; but a link may stand there."""
 
@@ -20,7 +23,7 @@ _HASH = re.compile(rb"(?:[0-9a-fA-F]{40})?")
 def is_judged_by_content(path: str) -> bool:
     """Return whether the content of a file at the path decides whether it is believed."""
     parts = folded(path).split("/")
-    return parts[-1] == VERSIONS or STANDINS in parts
+    return parts[-1] in (VERSIONS, RULES) or STANDINS in parts
 
 
 def is_believed_for_content(path: str, content: bytes) -> bool:
@@ -28,4 +31,6 @@ def is_believed_for_content(path: str, content: bytes) -> bool:
     parts = folded(path).split("/")
     if STANDINS in parts:
         return not _HASH.fullmatch(content.strip())
+    if parts[-1] == RULES:
+        return b"customLanguages" in content or b"\\" in content  # by which YAML spells a key in another way
     return parts[-1] == VERSIONS and (b"{{" in content or b"{%" in content)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from localllm.base.file_watch import NAMES, Touched, Watcher
 from localllm.base.folded_names import folded
-from localllm.sandbox.protect.content_rules import STANDINS, VERSIONS
+from localllm.sandbox.protect.content_rules import RULES, STANDINS, VERSIONS
 from localllm.sandbox.protect.folder_listings import MOST_BYTES, FolderListings
 from localllm.sandbox.protect.name_patterns import is_like
 from localllm.sandbox.protect.protected_paths import (
@@ -38,7 +38,7 @@ from localllm.sandbox.symlinks import SKIPPED
 _OTHER_REPOSITORIES = frozenset({".hg", ".jj", ".sl", "_darcs", ".svn", ".bzr"})
 _IN_WORKTREE = (*IN_BARE, "gitdir")
 _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for name in (*IN_GIT, *_IN_WORKTREE))}
-_JUDGED = frozenset({ATTRIBUTES, VERSIONS, STANDINS})
+_JUDGED = frozenset({ATTRIBUTES, VERSIONS, RULES, STANDINS})
 """Protected from certain content only."""
 
 _LOOKED_FOR = WHOLE | {".git", *_JUDGED, *IN_OTHERS} | _IN_DATA | IN_HIDDEN

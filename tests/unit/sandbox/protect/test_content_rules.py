@@ -13,6 +13,8 @@ from tests.support.tools import put
 
 PLAIN = "nodejs 22.1.0\npython 3.12 3.11 # { } %\n"
 RUNS = 'nodejs 22\n# {{ exec(command="make") }}\n'
+RULES = "ruleDirs:\n  - rules\ntestConfigs:\n  - testDir: tests\n"
+LOADS = f"{RULES}customLanguages:\n  x:\n    libraryPath: x.so\n    extensions: [py]\n"
 HASH = "0123456789abcdef0123456789abcdef01234567\n"
 KEY = "../../.ssh/id_rsa\n"
 
@@ -34,6 +36,12 @@ def root(tmp_path: Path) -> Path:
         ("node_modules/x/.tool-versions", "", PLAIN, True),
         ("node_modules/x/.tool-versions", "", RUNS, False),
         ("sub/.tool-versions.md", PLAIN, RUNS, True),
+        ("sgconfig.yml", "", RULES, True),
+        ("sgconfig.yml", RULES, f"{RULES}utilDirs: [utils]\n", True),
+        ("sub/sgconfig.yml", "", LOADS, False),
+        ("sub/sgconfig.yml", RULES, LOADS, False),
+        ("sgconfig.yml", "", LOADS.replace("customL", '"custom\\u004c').replace("ages:", 'ages":'), False),
+        ("sub/sgconfig.yaml", "", LOADS, True),
         (".hglf/data.bin", "", HASH, True),
         (".hglf/sub/data.bin", HASH, HASH.replace("0", "9"), True),
         (".hglf/data.bin", HASH, "", True),
