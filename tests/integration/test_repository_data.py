@@ -55,6 +55,8 @@ WORK = (
     "cd trees/a; echo b > f; git commit -qam b; git worktree move . ../b; cd ../b; git status",
     "git worktree remove trees/b; git worktree prune; test ! -e .git/worktrees",
     "git branch -m main trunk; git branch -m trunk main; git checkout -q --detach; git checkout -q main",
+    "for one in ORIG_HEAD SQUASH_MSG MERGE_MODE TAG_EDITMSG NOTES_EDITMSG EDIT_DESCRIPTION; do touch .git/$one; done",
+    "git branch RELEASE; git checkout -q RELEASE; git commit -q --allow-empty -m r; git checkout -q main",
     "git fast-export --all > all; git fast-import --quiet --force < all; git reflog expire --expire=now --all",
 )
 
@@ -71,6 +73,8 @@ def test_what_git_itself_leaves_stays(root: Path, files: ProtectedFiles) -> None
         ("echo x > .git/unknown", ".git/unknown"),
         ("echo x > .git/info/grafts", ".git/info/grafts"),
         ("mkdir .git/a; touch .git/a/b .git/a/c", ".git/a"),
+        ("git branch RELEASE; git rev-parse HEAD > .git/RELEASE", ".git/RELEASE"),
+        ("git worktree add -q x; touch .git/worktrees/x/V", ".git/worktrees/x/V"),
         ("ln -s heads .git/refs/x", ".git/refs/x"),
         ("ln -s HEAD .git/ORIG_HEAD", ".git/ORIG_HEAD"),
         ("mkdir -p .git/rm2; ln -s rm2 .git/rebase-merge; rmdir .git/rm2", ".git/rebase-merge"),

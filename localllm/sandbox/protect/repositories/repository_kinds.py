@@ -29,7 +29,8 @@ _FOLDERS = re.compile(
     r"|branches|remotes|worktrees|modules(?:/.*)?|rr-cache(?:/[0-9a-f]+)?"
 )
 _FILES = re.compile(
-    r"(?:(?!MERGE_RR|MERGE_AUTOSTASH)[A-Z][A-Z_-]*|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
+    r"(?:(?:[A-Z_]+_)?HEAD|[A-Z_]+_(?:MSG|EDITMSG|DESCRIPTION)|AUTO_MERGE|MERGE_MODE|BISECT_[A-Z_]+|NOTES_MERGE_(?:PARTIAL|REF)|GITGUI_BCK"
+    r"|index|packed-refs|shallow|config|config\.worktree|commondir|gitdir|locked|description"
     r"|info/(?:exclude|sparse-checkout|attributes|refs)|lfs/lockcache\.db)(?:\.lock|\.new|~)?"
     r"|(?:next-)?index[.-][\w.-]+|sharedindex[._]\w+(?:\.lock)?|shallow_\w+|gc\.(?:pid|log)(?:\.lock)?"
     r"|info/(?:refs|sparse-checkout)_\w+|rr-cache/[0-9a-f]+/(?:pre|this)image(?:\.\d+)?|fsmonitor--daemon/cookies/[\w-]+"
@@ -38,7 +39,8 @@ _FILES = re.compile(
     r"|ADD_EDIT\.patch|addp-hunk-edit\.diff|gitk\.cache|git-daemon-export-ok|fast_import_crash_\d+"
     r"|\.[A-Z_-]+\.sw[a-z]"
 )
-"""Not MERGE_RR unless it is empty: a commit copies each file it names into the repository. Not MERGE_AUTOSTASH: a
+"""Of names in capitals those that git and its tools have: of a name that a branch has as well, git takes the file.
+Not MERGE_RR unless it is empty: a commit copies each file it names into the repository. Not MERGE_AUTOSTASH: a
 commit applies the stash it names, whatever is in it. No `postimage` of a conflict: the next merge with that conflict
 writes it to the file, whichever that is."""
 _FREE = re.compile(
