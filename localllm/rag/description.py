@@ -24,6 +24,8 @@ _FEWEST_NUMBERED = 3
 
 _NUMBER = late_pattern(r"\d{1,6}")
 _WORD = late_pattern(r"[A-Za-z][A-Za-z-]{4,}|[\u30a1-\u30fa\u30fc]{3,}|[\u4e00-\u9fff]{2,6}")
+_PHRASE = late_pattern(r"[?？]|(?:[A-Za-z]+[ ,]+){3}[A-Za-z]|[\u3041-\u30fa\u30fc\u4e00-\u9fff]{10}")
+"""Matches a value of some words."""
 
 
 class Contents:
@@ -45,7 +47,7 @@ class Contents:
             if self.is_full:
                 return
             self._passages += 1
-            self._titles.update(payload.headings[:2] or (_plain_name(payload.file),))
+            self._titles.update(_titles(payload))
             self._words.update({word.lower() for word in _WORD.findall(payload.text)})
 
     @property
@@ -74,6 +76,14 @@ class Contents:
         """List more titles and words, as input for a model that writes the description."""
         titles = "\n".join(f"- {one}" for one in self.titles)
         return f"Titles:\n{titles}\nWords: {', '.join(self.words[:30])}"
+
+
+def _titles(payload: Payload) -> tuple[str, ...]:
+    """Return the first headings of a passage, else the file's name. A row is headed by its first value, which says
+    nothing of the table if it is a name or a number, but does if it is a question."""
+    if payload.kind == "row" and not any(_PHRASE.search(one) for one in payload.headings[bool(payload.sheet) :]):
+        return (_plain_name(payload.file), *([payload.sheet] if payload.sheet else []))
+    return payload.headings[:2] or (_plain_name(payload.file),)
 
 
 def _folded(titles: Iterable[str]) -> list[str]:

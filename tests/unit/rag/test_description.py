@@ -1,5 +1,7 @@
 """What a collection holds, said by rule."""
 
+import msgspec
+
 from localllm.rag.description import Contents
 from localllm.rag.store import Payload
 
@@ -51,3 +53,16 @@ def test_a_series_of_titles_is_named_to_its_end() -> None:
     contents = Contents()
     contents.note(payload("x", f"Note {n}") for n in range(2_000))
     assert contents.described() == "Note 0-1999"
+
+
+def test_a_table_is_named_by_its_file_and_not_by_the_first_values_of_its_rows() -> None:
+    contents = Contents()
+    row = payload("x", "佐藤", file="leave.csv")
+    contents.note([msgspec.structs.replace(row, kind="row", headings=(name,)) for name in ("佐藤", "Lee", "Ann Lee")])
+    contents.note([msgspec.structs.replace(row, kind="row", file="b.xlsx", sheet="May", headings=("May", "Sato"))])
+    contents.note([payload("x", "API limits")])
+    assert contents.described() == "leave; b; May; API limits"
+    contents = Contents()
+    asked = "How do I reset it?"
+    contents.note([msgspec.structs.replace(row, kind="row", file="faq.csv", headings=(asked,))])
+    assert contents.described() == asked
