@@ -9,7 +9,8 @@ _WAIT_WORDS = ("before", "first", "wait", "前に", "から", "たら", "まで"
 _DOING = r"(?:you |i )?(?:sav|chang|writ|edit|apply|overwrit|touch|do|mak|start|begin|go)"
 _WAIT = (
     rf"(?i)\b(?:show|ask|tell|check with|let me (?:see|know|read|check|approve))\b[^.\n]{{0,60}}\bbefore {_DOING}"
-    r"|\b(?:don't|do not) (?:write|save|apply|change|commit) (?:it|them|this|that|anything)"
+    r"|(?:\A|[.;:!,\n(–—]\s{0,3}|\b(?:but|and|please|just|yet)\s)"
+    r"(?:don't|do not) (?:write|save|apply|change|commit) (?:it|them|this|that|anything)"
     r"(?: yet| to (?:the )?(?:files?|disk))"
     r"|\bask me first\b|\bwait (?:for|until) (?:my|i)\b"
 )
@@ -17,7 +18,7 @@ _WAIT_JA = (
     r"(?:保存|変更|修正|上書き|反映|編集|作業|適用|実行|書き換え)(?:する|を始める)?前に[^。\n]{0,16}"
     r"(?:見せ|確認させ|聞い|相談し|知らせ|教え)"
     r"|(?:まだ|(?<![一-龠ァ-ヶー\w])(?:ファイル|ディスク)に(?:は)?)(?:書き込ま|書か|書き換え|(?:保存|反映|適用)し)ない"
-    r"(?:で|こと|[。、]|$)"
+    r"(?:で(?=[。、！!）)\s]|$|ください|下さい|ほしい|欲しい|おいて|ね|見せ|表示|出力|出して|画面|教え|案)|(?:こと)?(?:[。、]|$))"
     r"|(?:私|僕|こちら)[がの][^。\n]{0,12}(?:言って|許可|確認|承認|了承|返事)[^。\n]{0,8}(?:から|たら|まで|後)"
 )
 
