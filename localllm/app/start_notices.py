@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from localllm.base.hidden_in_home import is_in_home
 from localllm.base.i18n import N_, _
 from localllm.base.paths import Storage
-from localllm.safety.home_folder import is_in_home
 
 _STORED = {
     "state": N_("{own} cannot be used here ({reason}): long output is kept in {folder}."),

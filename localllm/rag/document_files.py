@@ -7,6 +7,7 @@ from typing import NamedTuple
 from localllm.base.directory_walk import walk
 from localllm.base.errors import KnowledgeBaseUsageError
 from localllm.base.files import real_path
+from localllm.base.hidden_in_home import hidden_patterns
 from localllm.base.named_paths import follow
 
 
@@ -38,7 +39,8 @@ def _real(path: Path, project: Path) -> Path:
 
 def listed_files(roots: Sequence[Path], exclude: Callable[[Path], Sequence[str]]) -> Iterator[Listed]:
     """List all files of the roots that neither .gitignore nor the patterns of their root (`exclude`) exclude, without
-    links. A root that is a file is always listed. Raises KnowledgeBaseUsageError for an unreadable folder."""
+    links and what is hidden in a home that a root holds. A root that is a file is always listed. Raises
+    KnowledgeBaseUsageError for an unreadable folder."""
     for root in roots:
         if root.is_file():
             yield Listed(str(root), root.name)
@@ -51,7 +53,7 @@ def _of_folder(folder: Path, exclude: Sequence[str]) -> Iterator[Listed]:
     start = folder.relative_to(repository).as_posix()
     prefix = "" if start == "." else f"{start}/"
     try:
-        for entry in walk(repository, exclude=exclude, start=start):
+        for entry in walk(repository, exclude=(*exclude, *hidden_patterns(folder, repository)), start=start):
             if not entry.is_dir and not entry.is_link:
                 yield Listed(str(repository / entry.path), f"{folder.name}/{entry.path.removeprefix(prefix)}")
     except OSError as error:

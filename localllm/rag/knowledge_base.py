@@ -12,6 +12,7 @@ from types import TracebackType
 import msgspec
 
 from localllm.base.errors import KnowledgeBaseUsageError, LLMConnectionError
+from localllm.base.hidden_in_home import HIDDEN_LEFT_OUT, is_in_home
 from localllm.base.i18n import Phrase
 from localllm.base.paths import project_folder
 from localllm.config.schema import Settings
@@ -218,8 +219,8 @@ class KnowledgeBase:
             if on_event:
                 on_event(IngestEvent(kind="optimizing"))
             made = await self._optimized(store, made)
-        remarks = (selected.remark,) if selected.remark else ()
-        return msgspec.structs.replace(report, collection=made, remarks=remarks)
+        hidden = Phrase(HIDDEN_LEFT_OUT) if any(map(is_in_home, roots)) else None
+        return msgspec.structs.replace(report, collection=made, remarks=tuple(filter(None, (selected.remark, hidden))))
 
     async def _ingest_embedder(self, collection: Collection) -> Selected:
         """Select the embedder of an ingest: the configured one for a new collection, otherwise the collection's own."""

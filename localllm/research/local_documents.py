@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from localllm.base.directory_walk import walk
 from localllm.base.errors import ResearchUsageError
+from localllm.base.hidden_in_home import HIDDEN_LEFT_OUT, hidden_patterns, is_in_home
 from localllm.base.i18n import N_
 from localllm.base.named_paths import follow
 from localllm.base.regular_files import read_linkless
@@ -145,6 +146,8 @@ class LocalDocuments:
                 "{count} documents were left out: rules forbid reading them.",
             )
             self.remarks.append(remark(text, count=self._closed))
+        if any(map(is_in_home, self._folders)):
+            self.remarks.append(remark(HIDDEN_LEFT_OUT))
         if unread:
             names = ", ".join(unread[:_MOST_NAMED]) + (" …" if len(unread) > _MOST_NAMED else "")
             text = N_("One document could not be read: {names}.", "{count} documents could not be read: {names}.")
@@ -166,7 +169,7 @@ class LocalDocuments:
         """Yield each document's folder and its path in it."""
         is_closed = self._closed_now()
         for folder in self._folders:
-            for entry in walk(folder, exclude=()):
+            for entry in walk(folder, exclude=hidden_patterns(folder, folder)):
                 most = _largest(entry.path)
                 if not most and not entry.is_dir and (kind := Path(entry.path).suffix.lower()) in _NOT_READ:
                     self._not_read[kind] += 1

@@ -7,37 +7,26 @@ from typing import Literal
 
 import msgspec
 
+from localllm.base.hidden_in_home import NOT_HIDDEN, is_in_home, real_home
 from localllm.base.paths import cache_folder, state_folder
 from localllm.config.schema import SafetyRule, SafetySettings
+from localllm.safety.rules import WRITING_TOOLS
 
 _MOST_ENTRIES = 5_000
-_NOT_HIDDEN = ("Library", "AppData", "Documents/PowerShell", "Documents/WindowsPowerShell", "snap")
-"""What systems keep in the home under other names: keys, mail, profiles of browsers, and what they run at a login."""
-
 _OF_PROCESSES = ("/proc", "/sys")  # the keys in the environment of each process, for a project that is `/`
-
-
-def is_in_home(root: Path) -> bool:
-    """Return whether the project `root` is the user's home, or holds it."""
-    return _home().is_relative_to(os.path.realpath(root))
-
-
-def is_hidden_in_home(path: str) -> bool:
-    """Return whether a file is hidden in the user's home, `path` in full with links resolved, or among what systems
-    keep there under other names: many of these are run, or believed, by programs."""
-    home = str(_home())
-    return path.startswith(f"{home}/.") or any(f"{path}/".startswith(f"{home}/{name}/") for name in _NOT_HIDDEN)
 
 
 def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
     """Add rules for what lies in the project `root` without being work: this program's own data, and what Linux shows
-    of processes, is never shown; what is hidden right in a home, only after a question. Hidden names that come later
-    are not among them."""
+    of processes, is never shown; what is hidden right in a home, only after a question, and no file is written there
+    without one. Hidden names that come later are not among them."""
     top = os.path.realpath(root)
     own = (os.path.realpath(folder) for folder in (state_folder(), cache_folder()))
-    asked = _hidden(_home()) if is_in_home(root) else []
+    asked = _hidden(real_home()) if is_in_home(root) else []
     rules = [_rule(top, place, "ask") for place in asked]
     rules += [_rule(top, place, "deny") for place in (*own, *_OF_PROCESSES)]
+    if is_in_home(root):  # programs of the user's believe files there of any name
+        rules += [SafetyRule(tool=tool, decision="ask") for tool in WRITING_TOOLS]
     added = tuple(rule for rule in rules if rule)
     return msgspec.structs.replace(settings, rules=(*settings.rules, *added)) if added else settings
 
@@ -49,11 +38,7 @@ def _hidden(home: Path) -> list[str]:
             names = sorted(islice(hidden, _MOST_ENTRIES))
     except OSError:
         names = []
-    return [place for name in (*names, *_NOT_HIDDEN) if os.path.lexists(place := f"{home}/{name}")]
-
-
-def _home() -> Path:
-    return Path(os.path.realpath(os.path.expanduser("~")))  # noqa: PTH111 - pathlib raises if there is none
+    return [place for name in (*names, *NOT_HIDDEN) if os.path.lexists(place := f"{home}/{name}")]
 
 
 def _rule(top: str, place: str, decision: Literal["ask", "deny"]) -> SafetyRule | None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from localllm.base.environment import believed_in
 from localllm.base.folded_names import folded
+from localllm.base.hidden_in_home import is_hidden_in_home, is_in_home
 from localllm.base.own_folders import own_folder_around
 from localllm.base.paths import cache_folder, config_file, data_folder, state_folder
-from localllm.safety.home_folder import is_hidden_in_home, is_in_home
 
 if TYPE_CHECKING:
     from localllm.sandbox.launcher.mount_table import MountTable

@@ -37,7 +37,7 @@ def decision(root: Path, path: str, tool: str = "read_file") -> str:
     project = ProjectRoot(root)
     found = next(one for one in all_tools() if one.name == tool)
     policy = Policy(guard_home(SafetySettings(mode="auto"), root))
-    return policy.judge(found, {"file_path": path}, project.relative).decision
+    return policy.judge(found, {found.paths[0]: path}, project.relative).decision
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,12 @@ def decision(root: Path, path: str, tool: str = "read_file") -> str:
 def test_hidden_files_are_asked_about(home: Path, path: str, expected: str) -> None:
     assert decision(home, path) == expected
     assert decision(home.parent, f"me/{path}") == expected
+
+
+def test_each_write_is_asked_about(home: Path) -> None:
+    for tool in ("write_file", "edit_file", "create_file"):
+        assert decision(home, "conda/profile.sh", tool) == "ask"
+        assert decision(home / "notes", "a.txt", tool) == "allow"
 
 
 def test_searches_pass_over_them(home: Path) -> None:

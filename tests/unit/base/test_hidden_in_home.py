@@ -1,0 +1,53 @@
+"""What is hidden in a home is left out of what is read as a whole."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from localllm.base.hidden_in_home import HIDDEN_LEFT_OUT, hidden_patterns
+from localllm.rag.document_files import listed_files
+from localllm.research.local_documents import LocalDocuments
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "people" / "me"
+    for name in (".ssh/id.md", "snap/x/a.md", "Documents/a.md", "Documents/PowerShell/p.md", "work/.notes/b.md"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("words of a document\n")
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+SHOWN = ["Documents/a.md", "work/.notes/b.md"]
+
+
+def listed(*roots: Path) -> list[str]:
+    return [one.path for one in listed_files(list(roots), lambda _root: ())]
+
+
+def test_an_ingest_leaves_it_out_unless_its_folder_is_named(home: Path) -> None:
+    assert listed(home) == [f"{home}/{name}" for name in SHOWN]
+    assert listed(home.parent) == [f"{home}/{name}" for name in SHOWN]
+    assert listed(home / ".ssh") == [f"{home}/.ssh/id.md"]
+    assert listed(home / "work") == [f"{home}/work/.notes/b.md"]
+
+
+def test_also_where_the_home_is_a_repository(home: Path) -> None:
+    (home / ".git").mkdir()
+    assert listed(home) == [f"{home}/{name}" for name in SHOWN]
+    assert listed(home / ".ssh") == [f"{home}/.ssh/id.md"]
+
+
+def test_research_leaves_it_out_and_says_so(home: Path) -> None:
+    documents = LocalDocuments([home])
+    found = asyncio.run(documents.search("words", 10))
+    assert sorted(str(one.path) for one in found) == [f"{home}/{name}" for name in SHOWN]
+    assert [one.text for one in documents.remarks] == [HIDDEN_LEFT_OUT]
+
+
+def test_patterns_begin_at_the_top(home: Path) -> None:
+    assert hidden_patterns(home, home)[0] == "/.*"
+    assert hidden_patterns(home.parent, home.parents[1])[0] == "/people/me/.*"
+    assert hidden_patterns(home / "work", home) == ()
