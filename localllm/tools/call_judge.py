@@ -217,7 +217,9 @@ class CallJudge:
             folder = root.relative(folder)
             if not self._policy.dangerous_part(command):
                 return self._of_harmless(command, folder, root)
-            if self._context.settings.safety.auto_backup and not self._context.background.is_any_running:
+            # What a command does in the background, once it has started, is not kept.
+            is_kept = not arguments.get("background") and not self._context.background.is_any_running
+            if self._context.settings.safety.auto_backup and is_kept:
                 from localllm.safety.recoverable_removals import recoverable_removals  # rarely needed
 
                 comes_back = self._commands.would_bring_back

@@ -659,6 +659,15 @@ class TestRemovals:
         committed(project)
         assert await self.asked(project, command)
 
+    async def test_what_is_removed_in_the_background_is_asked_about(self, project: Path) -> None:
+        (project / "build").mkdir()
+        (project / "build/x.txt").write_text("x")
+        committed(project)
+        person = Answering(approve=False)
+        tools = make_tools(project, safety=SafetySettings(mode="auto"), confirmer=person)
+        await tools.execute_tool("run_command", command="ls; rm -rf build", background=True)
+        assert (len(person.asked), (project / "build").exists()) == (1, True)
+
     async def test_entries_the_user_wrote_count_whatever_they_remove(self, project: Path) -> None:
         committed(project)
         assert not await self.asked(project, "rm -rf a.py")
