@@ -22,11 +22,15 @@ _WHY = {
     "no_address": N_("You asked that this address not be read."),
     "no_run": N_("You asked that this not be run."),
     "dry_run": N_("You asked for a dry run only."),
+    "moved_away": N_(
+        "What is moved there is deleted: /tmp and ~ of a command are thrown away when it ends. /undo would not bring "
+        "back all of it."
+    ),
     "example_matched": N_("matches what it must not match"),
     "example_missed": N_("does not match its example"),
 }
 
-_FORBIDDEN = ("unwanted", "banned", "no_commit", "no_address", "no_run", "dry_run")
+_FORBIDDEN = ("unwanted", "banned", "no_commit", "no_address", "no_run", "dry_run", "moved_away")
 NEEDS_PERSON = frozenset({"address", *_FORBIDDEN})
 """Reasons to ask that only a person can dispel."""
 

@@ -70,7 +70,7 @@ def dangerous_as(words: Sequence[Word], entry: str) -> str:
         return ""
     if _removes_many(texts):
         return "find -exec rm" if texts[0].rpartition("/")[2] == "find" else "xargs rm"
-    if _removes_all(words, texts):
+    if _removes_all(words):
         return "rm *"
     return "git clean -f" if _cleans(words, texts) else ""
 
@@ -92,11 +92,18 @@ def _removes_many(texts: list[str]) -> bool:
     return by_list or (texts[0].rpartition("/")[2] == "find" and bool(_EXECUTING_OPTIONS & set(texts)))
 
 
-def _removes_all(words: Sequence[Word], texts: list[str]) -> bool:
+def _removes_all(words: Sequence[Word]) -> bool:
     """Return whether it removes all files of the folder in which it runs, or of one above: `rm *`, `rm -f ./*`."""
-    starts = _starts(texts)
-    at = next((at for at, word in enumerate(words) if starts[at] and is_program(word, "rm")), len(texts))
-    return any(word.computed and _is_all(word.text) for word in words[at + 1 :])
+    at = begins_at(words, "rm")
+    return at >= 0 and any(word.computed and _is_all(word.text) for word in words[at + 1 :])
+
+
+def begins_at(words: Sequence[Word], program: str) -> int:
+    """Return the first position at which the program may be run; -1 if there is none."""
+    if not any(is_program(word, program) for word in words):
+        return -1
+    starts = _starts([word.text for word in words])
+    return next((at for at, word in enumerate(words) if starts[at] and is_program(word, program)), -1)
 
 
 def _is_all(pattern: str) -> bool:
@@ -150,7 +157,7 @@ def _is_entry(words: Sequence[Word], texts: list[str], entry: list[str]) -> bool
         return any(starts[at] for at in found)
     if texts[0].rpartition("/")[2] in PRINTERS:
         return False
-    return _has_all(texts[found[0] + 1 :], rest)
+    return has_all(texts[found[0] + 1 :], rest)
 
 
 def _names(words: Sequence[Word]) -> set[str] | None:
@@ -284,7 +291,8 @@ def _starts(words: Sequence[str]) -> list[bool]:
     return starts
 
 
-def _has_all(words: Sequence[str], wanted: Sequence[str]) -> bool:
+def has_all(words: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Return whether the words hold all flags wanted, in any order or grouping, and all other words."""
     flags = {letter for word in words if re.fullmatch(r"-\w+", word) for letter in word[1:]}
     long_flags = {word[2:3] for word in words if word.startswith("--")}
     slashes = {letter.lower() for word in words for letter in re.findall(r"/(\w)", word) if word.startswith("/")}

@@ -33,6 +33,7 @@ Why = Literal[
     "no_address",
     "no_run",
     "dry_run",
+    "moved_away",
 ]
 
 
@@ -48,8 +49,9 @@ class Verdict(msgspec.Struct, frozen=True):
 
     `why`: the reason if it is no rule: plan mode; a command that cannot be fully analysed; text from the web in the
     conversation; an address nobody has named; a file that assistants obey; the preview of the call; a change where the
-    user wants none, or of a file that is to be left as it is; what else is forbidden. `lasting`: whether an answer
-    to it may be remembered. `guards`: a rule asks before the contents of the call's files are shown.
+    user wants none, or of a file that is to be left as it is; what else is forbidden; a move to where files are
+    lost. `lasting`: whether an answer to it may be remembered. `guards`: a rule asks before the contents of the call's
+    files are shown.
     """
 
     decision: Decision
@@ -68,9 +70,10 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     address. `touched`: the files the call changes that no argument names. `obeyed`: files to which instruction
     files for assistants are links. `is_file`: whether something in the project has that name.
     `only_reads`: the command is known only to read the project, in a sandbox that confines it. `kept`: the parts of
-    the command, by their words, that only remove what /undo restores; `keeps_rows`: whether it restores the databases
-    that the command changes. `unfiltered`: the command without what only
-    filters its output, and without entering a folder of the project; whoever allows it allows that, too.
+    the command, by their words, that only remove what /undo restores; `removes`: the part that removes what it does
+    not restore; `keeps_rows`: whether it restores the databases that the command changes. `unfiltered`: the command
+    without what only filters its output, and without entering a folder of the project; whoever allows it allows that,
+    too.
     """
 
     tainted: bool = False
@@ -83,6 +86,7 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
     is_file: Callable[[str], bool] = lambda _name: False
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
+    removes: str = ""
     keeps_rows: bool = False
     unfiltered: str = ""
 
@@ -164,7 +168,7 @@ class Policy:
         if call.line is None:
             return ""
         built_in = call.line.danger(DANGEROUS_COMMANDS, situation.kept)
-        found = call.line.danger(self._dangerous) or built_in
+        found = call.line.danger(self._dangerous) or built_in or situation.removes
         return found or ("" if situation.keeps_rows else call.line.every_row_statement)
 
     def _touching(self, call: Call, decision: Decision) -> str:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,14 +17,20 @@ from localllm.safety.tool_definition import Preview, Tool
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.tools.context import ToolContext
 
+if TYPE_CHECKING:
+    from localllm.safety.departures import Departure
+
 _COMMITTER = "git_commit"
 
 
 class CommandFacts(msgspec.Struct, frozen=True):
-    """Facts about a command line; see Situation."""
+    """Facts about a command line; see Situation. `moves_away`: it moves what /undo does not bring back to where it is
+    lost."""
 
     only_reads: bool = False
     kept: frozenset[tuple[str, ...]] = frozenset()
+    removes: str = ""
+    moves_away: bool = False
     keeps_rows: bool = False
     unfiltered: str = ""
 
@@ -119,6 +125,7 @@ class CallJudge:
             is_file=self._is_file,
             only_reads=facts.only_reads,
             kept=facts.kept,
+            removes=facts.removes,
             keeps_rows=facts.keeps_rows,
             unfiltered=facts.unfiltered,
         )
@@ -130,7 +137,8 @@ class CallJudge:
             return verdict
         if self.is_read_only and tool.writes and self._spoils_more(self.written(tool, arguments, root)):
             return Verdict("ask", why="unwanted")
-        return Verdict("ask", why=why) if (why := self._forbidden(tool, arguments, root)) else verdict
+        why = self._forbidden(tool, arguments, root) or ("moved_away" if facts.moves_away else "")
+        return Verdict("ask", why=why) if why else verdict
 
     def _forbidden(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> Why:
         """Return what the user forbids that the call does."""
@@ -215,8 +223,12 @@ class CallJudge:
         command, folder = arguments["command"], arguments["working_dir"] or "."
         with suppress(LocalLLMError):  # e.g. a folder outside: reported when it is run
             folder = root.relative(folder)
-            if not self._policy.dangerous_part(command):
-                return self._of_harmless(command, folder, root)
+            leaving = self._departures(command, folder, root)
+            dangerous = bool(self._policy.dangerous_part(command))
+            facts = NO_FACTS if dangerous else self._of_harmless(command, folder, root)
+            if not (dangerous or leaving):
+                return facts
+            kept = frozenset[tuple[str, ...]]()
             # What a command does in the background, once it has started, is not kept.
             is_kept = not arguments.get("background") and not self._context.background.is_any_running
             if self._context.settings.safety.auto_backup and is_kept:
@@ -226,9 +238,25 @@ class CallJudge:
                 if line_of(command).every_row_statement:
                     from localllm.safety.sql_statements import keeps_rows
 
-                    return CommandFacts(keeps_rows=keeps_rows(command, folder, root, comes_back))
-                return CommandFacts(kept=recoverable_removals(command, folder, root, comes_back))
+                    facts = msgspec.structs.replace(facts, keeps_rows=keeps_rows(command, folder, root, comes_back))
+                else:
+                    away = {one.words for one in leaving}
+                    kept = recoverable_removals(command, folder, root, comes_back, away)
+            lost = [one for one in leaving if one.words not in kept]
+            removes = "rm -r" if any(not one.target for one in lost) else ""
+            moves_away = any(one.target for one in lost)
+            return msgspec.structs.replace(facts, kept=kept, removes=removes, moves_away=moves_away)
         return NO_FACTS
+
+    def _departures(self, command: str, folder: str, root: ProjectRoot) -> list["Departure"]:
+        """Return what takes files of the project to where they are lost. Where nothing confines commands, what they
+        move stays where it is put."""
+        from localllm.safety.departures import departures  # with the first command
+        from localllm.sandbox.backend import BACKENDS
+
+        is_confined = self._context.runner.level in BACKENDS
+        found = departures(line_of(command), folder, str(root.path))
+        return [one for one in found if is_confined or not one.target]
 
     def _of_harmless(self, command: str, folder: str, root: ProjectRoot) -> CommandFacts:
         from localllm.safety.reading_commands import (  # with the first command

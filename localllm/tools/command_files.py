@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base.directory_walk import walk
+from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
 from localllm.safety.path_names import shown, some_of
@@ -18,6 +19,7 @@ from localllm.text.decoding import NotTextError, decode
 if TYPE_CHECKING:
     from localllm.safety.shell_parser import Script
     from localllm.sandbox.runner import CommandResult
+    from localllm.tools.merge_state import MergeState
 
 _GREPS = ("grep", "egrep", "fgrep")
 _RECURSIVE = late_pattern(r"-[a-qs-zA-QS-Z]*+[rR][a-zA-Z]*+|--(?:dereference-)?recursive")
@@ -64,6 +66,47 @@ def gone_from_tmp(command: str, result: "CommandResult") -> Iterator[str]:
     tops = {_TMP + path[len(_TMP) :].partition("/")[0] for path in named if path.startswith(_TMP) and path not in made}
     if missed := sorted(top for top in tops if command.count(top) == 1):
         yield f"[/tmp is new for each command: {some_of(missed)} of an earlier one is gone. Write into the project.]"
+
+
+def remarks_for_user(
+    root: Path,
+    command: str,
+    folder: str,
+    result: "CommandResult",
+    merge: "MergeState | None",
+    patterns: frozenset[str],
+) -> list[Phrase]:
+    """Return remarks for model and user on what else the command has done: in the repository, and to what it moved."""
+    from localllm.tools.commit_remarks import remarks_on_commit
+    from localllm.tools.exclude_file import remarks_on_excluded
+
+    of_commit = remarks_on_commit(root, merge) if result.level != "none" else []
+    return [*of_commit, *remarks_on_excluded(root, patterns), *moved_away(command, folder, root, result)]
+
+
+def moved_away(command: str, folder: str, root: Path, result: "CommandResult") -> Iterator[Phrase]:
+    """Yield that what a command moved out of the project is gone. What is still there was not moved."""
+    from localllm.sandbox.backend import BACKENDS
+
+    if result.level not in BACKENDS or result.return_code or "mv" not in command:
+        return
+    from localllm.safety.departures import departures
+
+    line = line_of(command)
+    places = [root / folder / one for one in ("", *line.folders)]
+    moved = {
+        one.target: [path for path in one.sources if not any(_is_there(place / path) for place in places)]
+        for one in departures(line, folder, str(root))
+        if one.target
+    }
+    for target, sources in moved.items():
+        if sources:
+            yield Phrase(
+                "What was moved to {target} is gone ({paths}): /tmp and ~ of a command are thrown away when it ends. "
+                "/undo brings back what was kept of it.",
+                target=shown(target),
+                paths=some_of(sources),
+            )
 
 
 def _output(result: "CommandResult") -> str:

@@ -27,7 +27,6 @@ from localllm.tools.results import cap
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
-    from localllm.tools.merge_state import MergeState
 
 _EXCESS = {
     "output": "Killed: it wrote without end.",
@@ -225,7 +224,10 @@ async def run_command(
     if taken := await asyncio.to_thread(taken_with_markers, context.root, merge, output):
         payload["conflict_markers"] = list(taken.files)
         context.emit(Notice(text=str(taken.phrase), level="warning"))
-    told = await asyncio.to_thread(_remarks_on_repository, context, result, merge, patterns)
+    from localllm.tools.command_files import gone_from_tmp, not_executable, other_encoding, remarks_for_user
+
+    root = context.root.path.resolve()
+    told = await asyncio.to_thread(remarks_for_user, context.root.path, command, folder, result, merge, patterns)
     for remark in told:
         context.emit(Notice(text=str(remark), level="warning"))
     if result.overlooked:
@@ -235,9 +237,6 @@ async def run_command(
         context.emit(Notice(text=text, level="warning"))
     if result.reopened:
         context.emit(Notice(text=reopened_notice(result.reopened), level="warning"))
-    from localllm.tools.command_files import gone_from_tmp, not_executable, other_encoding
-
-    root = context.root.path.resolve()
     script = await asyncio.to_thread(not_executable, _NOT_EXECUTABLE, cwd, root, result)
     remarks = [
         *([f"[{script} is not executable: name its interpreter, or run chmod +x {script} first.]"] if script else []),
@@ -255,17 +254,6 @@ async def run_command(
         summary=_summary(result, failed),
         success=result.return_code == 0,
     )
-
-
-def _remarks_on_repository(
-    context: ToolContext, result: "CommandResult", merge: "MergeState | None", patterns: frozenset[str]
-) -> list[Phrase]:
-    """Return remarks for model and user on what else the command has done in the repository."""
-    from localllm.tools.commit_remarks import remarks_on_commit
-    from localllm.tools.exclude_file import remarks_on_excluded
-
-    of_commit = remarks_on_commit(context.root.path, merge) if result.level != "none" else []
-    return [*of_commit, *remarks_on_excluded(context.root.path, patterns)]
 
 
 def _warn_of_overlooked(context: ToolContext) -> None:

@@ -69,6 +69,13 @@ SAFETY = {
         "",
         "Read it instead, or say in your answer what you would run.",
     ),
+    "denied_moved_away": ErrorText(
+        "E9037",
+        "{name} was not run: what is moved there is deleted, as /tmp and ~ of a command are thrown away when it ends, "
+        "and /undo would not bring back all of it.",
+        "",
+        "Move it to a place in the project, or tell the user to move it.",
+    ),
     "denied_dry_run": ErrorText(
         "E9036",
         "{name} was not run: the user asked for a dry run of this file only.",

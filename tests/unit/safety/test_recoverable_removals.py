@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from localllm.safety.departures import departures
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.recoverable_removals import recoverable_removals
+from localllm.safety.rules import line_of
 
 
 @pytest.mark.parametrize(
@@ -61,3 +63,31 @@ def test_an_absolute_path_is_where_it_says_wherever_the_line_runs(tmp_path: Path
     root = ProjectRoot(tmp_path)
     line = f"rm a {root.path}/b"
     assert recoverable_removals(line, "sub", root, lambda _root, paths: list(paths) == ["sub/a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("line", "paths"),
+    [
+        ("mv a b /tmp/x", ["a", "b"]),
+        ("mv -f -t /tmp a && rm -r b", ["a", "b"]),
+        ("mkdir -p /tmp/x && mv -v -- a /tmp/x", ["a"]),
+        ("mv a ~/x", []),
+        ("cd sub && mv a /tmp", ["sub/a"]),
+        ("mv a* /tmp", []),
+        ("mv --backup a /tmp", []),
+        ("mv a /tmp & rm -r b", []),
+        ("mv a b; mv b /tmp", []),
+    ],
+)
+def test_what_is_moved_away_is_removed(line: str, paths: list[str], tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def would_bring_back(_root: ProjectRoot, removed: Iterable[str]) -> bool:
+        asked.extend(removed)
+        return True
+
+    (tmp_path / "project").mkdir()
+    root = ProjectRoot(tmp_path / "project")
+    leaving = {one.words for one in departures(line_of(line), ".", str(root.path)) if one.target}
+    found = recoverable_removals(line, "", root, would_bring_back, leaving)
+    assert (asked, bool(found)) == (paths, bool(paths))

@@ -668,6 +668,64 @@ class TestRemovals:
         await tools.execute_tool("run_command", command="ls; rm -rf build", background=True)
         assert (len(person.asked), (project / "build").exists()) == (1, True)
 
+    @pytest.mark.parametrize(
+        ("command", "is_asked"),
+        [
+            ("rm -r ignored", True),
+            ("rm --recursive big", True),
+            ("bash -c 'rm -r ignored'", True),
+            ("find . -name big -exec rm -r {} +", True),
+            ("rm -r $X", True),
+            ("cd ignored && rm -r ../big", True),
+            ("rm -r build", False),
+            ("git rm -r build", False),
+            ("grep -r rm .", False),
+        ],
+    )
+    async def test_removing_folders_without_force_is_the_same(
+        self, project: Path, command: str, is_asked: bool
+    ) -> None:
+        for name in ("build", "ignored", "big"):
+            (project / name).mkdir()
+            (project / name / "x.txt").write_text("x")
+        (project / "big/x.bin").write_bytes(bytes(1_100_000))
+        committed(project)
+        assert await self.asked(project, command) is is_asked
+
+    @pytest.mark.skipif(level_here() == "none", reason="nothing confines commands here")
+    @pytest.mark.parametrize(
+        ("command", "is_asked"),
+        [
+            ("mv big /tmp/old", True),
+            ("mv ignored ~/old", True),
+            ("mv build big /tmp", True),
+            ("cp a.py /tmp; mv build /tmp", True),
+            ("mv big old", False),
+            ("mv build /tmp", False),
+        ],
+    )
+    async def test_what_is_moved_to_where_it_is_lost_counts_as_removed(
+        self, project: Path, command: str, is_asked: bool
+    ) -> None:
+        for name in ("build", "ignored", "big"):
+            (project / name).mkdir()
+            (project / name / "x.txt").write_text("x")
+        (project / "big/x.bin").write_bytes(bytes(1_100_000))
+        committed(project)
+        assert await self.asked(project, command) is is_asked
+
+    @pytest.mark.skipif(level_here() == "none", reason="nothing confines commands here")
+    async def test_what_was_moved_to_where_it_is_lost_is_told_and_comes_back(self, project: Path) -> None:
+        committed(project)
+        tools = make_tools(project, safety=SafetySettings(mode="auto"))
+        told: list[str] = []
+        call = ToolCall("1", "run_command", json.dumps({"command": "mv a.py /tmp/b.py"}))
+        result = await tools.execute(call, lambda event: told.append(getattr(event, "text", "")))
+        assert "[What was moved to /tmp/b.py is gone (a.py)" in result.for_model
+        assert any("moved to /tmp/b.py is gone" in text for text in told)
+        tools.changes.undo()
+        assert (project / "a.py").read_text() == "x = 1\n"
+
     async def test_entries_the_user_wrote_count_whatever_they_remove(self, project: Path) -> None:
         committed(project)
         assert not await self.asked(project, "rm -rf a.py")
