@@ -60,6 +60,8 @@ _EVERY = late_pattern(r"(?i)\b(?:all|everyone|everybody)\b|(?<![安完])全(?!�
 _SOME_ROWS = late_pattern(
     r"(?i)\b(?:where|whose|who|which|that|with|without|of|from|older|younger|before|after|over|under|above|below|than"
     r"|only|if|but|except)\b|[<>=]|以上|以下|未満|より|だけ|のみ|場合|以外|除[いき]"
+    r"|\ball (?:the |my |our )?(?!existing|remaining)(?:\w{3,20}(?:ed|ing|ive)|old|new|empty|stale|test|open|paid"
+    r"|unpaid|duplicate|draft|invalid|spam) \w|(?:された|済みの?|中の|[a-z_] ?の)[^\s、。]{1,8}を(?:全部|全て|すべて)"
 )
 """Matches what chooses among them."""
 

@@ -129,6 +129,8 @@ def test_the_rows_that_a_statement_changed(statement: str, output: str, answer: 
         "o を全部消して",
         "o の全件を消して",
         "Cancel all orders",
+        "Cancel all existing orders",
+        "注文を全部消して",
         "全注文を取り消して",
         "すべての注文を取り消して",
     ],
@@ -144,6 +146,10 @@ def test_where_every_row_may_be_meant_nothing_is_said(request_: str) -> None:
         "1年以上前の全注文を取り消して",
         "取り消し済みの注文だけをすべて消して",
         "安全に古い注文を消して",
+        "cancelled の注文を全部消して",
+        "キャンセルされた注文をすべて消して",
+        "Delete all cancelled orders",
+        "Remove all the old sessions",
     ],
 )
 def test_where_some_rows_are_meant_it_is_said(request_: str) -> None:
