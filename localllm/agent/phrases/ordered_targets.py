@@ -20,8 +20,9 @@ _QUOTED = late_pattern(
 _MASK = r"\x02\d{1,2}\x03"
 """Stands for a quotation."""
 _NO_ORDER = late_pattern(
-    r"\b(?:if|unless|when|don't|do not|not|or|without|except|but|like|as in|same as|until|instead of|maybe|perhaps"
-    r"|for example|e\.g|such as|so that|should (?:return|be|raise)|test that|tests? for)\b|\?$"
+    r"\b(?:if|unless|when|don't|do not|not|or|without|except|but|(?<!'d )(?<!would )like|as in|same as|until"
+    r"|instead of|maybe|perhaps"
+    r"|for example|e\.g|such as|so that|should (?:return|raise)|test that|tests? for)\b|\?$"
     r"|場合|なら|れば|たら|ない|ように|以外|例えば|など|または|もしくは|同じ|か[。？?]?$",
     re.IGNORECASE,
 )
@@ -40,9 +41,18 @@ _PAIR = late_pattern(
     rf"{_LEAD}(?:(?P<verb>{_VERBS})(?: up| down)? )?{_ARTICLES}"
     rf"(?P<key>(?:{_MASK}|[\w$][\w.$-]{{0,40}})(?: (?!{_NO_KEY}\b)[\w-]{{1,30}}){{0,2}}?)"
     r"(?: (?:in|of|on|for) (?:the )?[^\s,]{1,80}(?: file)?)?(?: (?:back )?from [^\s,]{1,40}(?: (?!to\b)\w{1,12})?)?"
-    r"(?P<join> to be | to | as | (?=[-+]?\d|\x02|(?:true|false|on|off)\b))(?P<value>\S.*)$",
+    r"(?P<join> to be | to | as (?=\d|\x02)| (?=[-+]?\d|\x02|(?:true|false|on|off)\b))(?P<value>\S.*)$",
     re.IGNORECASE,
 )
+_SHOULD = late_pattern(
+    r"(?:(?:please|i'd like|i would like|i want|we need|i need) )?(?:the )?(?P<key>(?-i:[A-Z][A-Z0-9_]{2,40}))"
+    r"(?P<verb>)(?P<join> (?:(?:should|must|needs? to)(?: now)?|to|shall) be )(?P<value>\S.*)$",
+    re.IGNORECASE,
+)
+"""Matches what a constant is to be; of other things it may say what a program is to do."""
+_HEADED = late_pattern(rf"{_LEAD}{_VERBS} (?:the )?(?:file )?[^\s,]{{1,80}}$", re.IGNORECASE)
+_BELOW = late_pattern(r"(?P<verb>)(?P<key>[\w$][\w.$-]{0,40})(?P<join>:? (?:to )?)(?P<value>[^\s,]{1,60})$")
+"""Matches a line below a head: update a.json: port 9000, currency EUR."""
 _LEADING = late_pattern(r"(?:please )?in [^\n]{1,120}?,(?= )", re.IGNORECASE)
 _PAIR_IN_LIST = late_pattern(r"^\d{1,2}[.)] ?(?P<verb>)(?P<key>[\w$][\w.$-]{0,40})(?P<join>:? )(?P<value>\S.*)$")
 _ITEM = late_pattern(r"\d{1,2}[.)]")
@@ -50,6 +60,7 @@ _CLAUSES = late_pattern(r", (?:and )?(?:also )?| and (?:also )?| then |; | (?=\d
 _EQUATION = late_pattern(
     rf"(?<![\w(.,=<>!$-])(?P<key>[A-Za-z_][\w.-]{{0,60}}) ?= ?(?!=|>)(?P<value>{_MASK}|[^\s,、。]{{1,60}})"
 )
+_ONLY_EQUATIONS = late_pattern(r"(?:[A-Za-z_][\w.-]{0,60} ?= ?[^\s,=]{1,60}(?:, ?(?:and )?|$)){1,12}$")
 _GIVEN = late_pattern(r"\b(?:for|when|where|with|at|is|explain|what) (?:\w{1,12} )?$", re.IGNORECASE)
 _TO_SET = late_pattern(
     rf"{_LEAD}(?:add|set|define|put|insert|append|introduce|change|make|use)\b|(?:追加|設定|定義|変更|変え|加え|足し|にし)",
@@ -98,9 +109,8 @@ _ADDED = late_pattern(
     re.IGNORECASE,
 )
 _ADDED_JA = late_pattern(
-    rf"(?P<names>{_NAME}(?:(?: ?[、と,・] ?| ?から ?|[~-]){_NAME}){{0,11}})(?: ?まで)?"
-    r"(?: ?(?:という|の)[^。、をに\n]{0,20})?(?:[、を] ?|(?= ?まで))[^。\n]{0,40}?"
-    r"(?:追加|作成|実装|定義|加え|足し|追記|登録|作っ|入れて)"
+    rf"(?P<names>{_NAME}(?:(?: ?[、と,・] ?| ?から ?|[~-]){_NAME}){{0,11}})(?: ?(?:という|の)[^。、をに\n]{{0,20}})?"
+    r"(?: ?まで[^。\n]{0,40}?| ?[、を] ?[^。を\n]{0,40}?)(?:追加|作成|実装|定義|加え|足し|追記|登録|作っ|入れて)"
 )
 _RANGE = late_pattern(
     r"(?<![\w\x02])(?P<stem>[A-Za-z_]\w{0,40}?)(?P<first>\d{1,3})(?:\(\))?"
@@ -131,12 +141,12 @@ class OrderedName(msgspec.Struct, frozen=True):
 def ordered_values(request: str) -> list[OrderedValue]:
     """Return the values that a request orders to be set."""
     found: dict[tuple[str, str], OrderedValue] = {}
+    headed: tuple[str, ...] | None = None
     for said, quoted in _orders(request):
-        for one in (
-            *_equations(said, quoted),
-            *(_pairs(said, quoted) if not _is_ja(said) else _pairs_ja(said, quoted)),
-        ):
+        pairs = _pairs_ja(said, quoted) if _is_ja(said) else _pairs(said, quoted, headed)
+        for one in (*_equations(said, quoted), *pairs):
             found.setdefault((one.key, one.value), one)
+        headed = tuple(paths_in(said)) if _HEADED.match(said) else None
     return list(found.values())[:_MOST]
 
 
@@ -161,7 +171,7 @@ def names_in_ranges(text: str) -> list[str]:
 
 def _orders(request: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the sentences that order something, with a mask for each quotation, and the quotations."""
-    for said in sentences_in(ends_of(request)):
+    for said in map(_with_quotes, sentences_in(ends_of(request))):
         quoted: list[str] = []
 
         def mask(found: re.Match[str], quoted: list[str] = quoted) -> str:
@@ -171,6 +181,13 @@ def _orders(request: str) -> Iterator[tuple[str, list[str]]]:
         masked = fold(_QUOTED.sub(mask, said))
         if len(quoted) <= _MOST and not _NO_ORDER.search(masked):
             yield masked, quoted
+
+
+def _with_quotes(said: str) -> str:
+    """Return a sentence with the backquote at its beginning or end that was taken for markup."""
+    if said.count("`") % 2 == 0:
+        return said
+    return f"`{said}" if re.match(r"[\w$.()-]{1,80}`", said) else f"{said}`"
 
 
 def _is_ja(said: str) -> bool:
@@ -185,7 +202,7 @@ def _unmasked(text: str, quoted: list[str]) -> str:
 
 
 def _equations(said: str, quoted: list[str]) -> Iterator[OrderedValue]:
-    if "=" not in said or not _TO_SET.search(said):
+    if "=" not in said or not (_TO_SET.search(said) or _ONLY_EQUATIONS.match(said)):
         return
     for one in _EQUATION.finditer(said):
         if _GIVEN.search(said[: one.start()]):
@@ -195,16 +212,18 @@ def _equations(said: str, quoted: list[str]) -> Iterator[OrderedValue]:
             yield OrderedValue(one["key"], value, tuple(paths_in(said)), is_new=True)
 
 
-def _pairs(said: str, quoted: list[str]) -> Iterator[OrderedValue]:
+def _pairs(said: str, quoted: list[str], headed: tuple[str, ...] | None = None) -> Iterator[OrderedValue]:
+    """Yield the values of a sentence. `headed`: the files of an order of which it is the list, None if it is none."""
     verb, leading = "", tuple(paths_in(found[0]) if (found := _LEADING.match(said)) else ())
     pairs: list[tuple[OrderedValue, list[str]]] = []
     for clause in _CLAUSES.split(said):
-        match = _PAIR.match(clause) or _PAIR_IN_LIST.match(clause)
+        loose = _SHOULD.match(clause) or (_BELOW.match(clause) if headed is not None else None)
+        match = loose or _PAIR.match(clause) or _PAIR_IN_LIST.match(clause)
         if match is None or "=" in clause:
             if pairs and (more := paths_in(clause)) and " " not in clause.removeprefix("in "):
                 pairs[-1][1].extend(more)
             continue
-        verb = (match["verb"] or verb).lower()
+        verb = (match["verb"] or verb or ("set" if loose else "")).lower()
         if match["verb"] is None and not verb and not _ITEM.match(clause):
             continue
         key = _key_of(match["key"], quoted)
@@ -214,11 +233,11 @@ def _pairs(said: str, quoted: list[str]) -> Iterator[OrderedValue]:
         is_label = match["join"] == " " and not _NUMBERED.isdisjoint(key.lower().split())
         if not value or (verb == "rename" and key.lower() not in _PRONOUNS) or is_label:
             continue
-        one = OrderedValue("" if key.lower() in _PRONOUNS else key, value, is_plain=is_plain)
+        one = OrderedValue("" if key.lower() in _PRONOUNS else key, value, is_plain=is_plain or bool(loose))
         pairs.append((one, paths_in(clause)))
     for number, (one, paths) in enumerate(pairs):
         behind = next((others for _, others in pairs[number:] if others), ())
-        before = next((others for _, others in pairs[number::-1] if others), leading)
+        before = next((others for _, others in pairs[number::-1] if others), headed or leading)
         yield msgspec.structs.replace(one, paths=tuple(dict.fromkeys(paths or behind or before)))
 
 
