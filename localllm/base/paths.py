@@ -15,6 +15,7 @@ from localllm.base.environment import HOMEBREW, TOOLCHAINS
 from localllm.base.errors import ConfigurationError
 from localllm.base.files import atomic_write, atomic_write_at, is_read_only, open_made
 from localllm.base.i18n import Phrase
+from localllm.base.shims import is_shim, is_shim_folder
 
 APPLICATION = "localllm"
 SETTINGS_FILE = "localllm.toml"
@@ -312,20 +313,21 @@ command of a model is."""
 
 
 def search_path(project: Path, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the folders of the search path, without relative ones and those in a project, this or any other of the
-    user, also through links: a command may have put programs there, even into a `.venv/bin`."""
+    """Return the folders of the search path, without relative ones, those of shims, which run what the project's files
+    name, and those in a project, this or any other of the user, also through links: a command may have put programs
+    there, even into a `.venv/bin`."""
     return list(_safe_folders(environ, _project_check(project)))
 
 
 def find_program(name: str, project: Path, environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the path of the program `name`, or None.
-    Programs that lie in a project, or whose links lead there, are skipped."""
+    Programs that lie in a project, or whose links lead there, are skipped, and so are shims."""
     import shutil  # with its compressors it takes longer to import than the rest of this module
 
     is_in_project = _project_check(project)
     for folder in _safe_folders(environ, is_in_project):
         found = shutil.which(name, path=folder)
-        if found and not is_in_project(found):
+        if found and not is_in_project(found) and not is_shim(found):
             return found
     return None
 
@@ -340,7 +342,9 @@ def passed_over(name: str, project: Path, environ: Mapping[str, str] = os.enviro
 
 def _safe_folders(environ: Mapping[str, str], is_in_project: Callable[[str], bool]) -> Iterator[str]:
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        if os.path.isabs(folder) and not is_in_project(folder):  # noqa: PTH117 - an empty path is no Path
+        if not os.path.isabs(folder) or is_shim_folder(folder):  # noqa: PTH117 - an empty path is no Path
+            continue
+        if not is_in_project(folder):
             yield folder
 
 

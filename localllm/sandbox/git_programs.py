@@ -6,7 +6,10 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, pairwise
+from pathlib import Path
 
+from localllm.base.paths import find_program, search_path
+from localllm.base.shims import is_shim
 from localllm.sandbox.git_config import Setting, expanded
 
 _FOLDERS = frozenset({"core.hookspath", "init.templatedir"})
@@ -144,21 +147,41 @@ _HARMLESS = frozenset(_PLAIN.split())
 
 def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
     """Return whether a command line, run in one of the folders, may run something from them: a file that it names, or
-    whatever its program finds there, such as a module (`python -m json.tool`) or a Makefile."""
+    whatever its program finds there, such as a module (`python -m json.tool`), a Makefile, or the version that a shim
+    runs."""
     words = words_of(line)
     if not words or re.search(r"[`$|;&<>\n]", line):
         return True
     program = words[0].rpartition("/")[2]
+    started = [words[0]]
     if program == "git" and len(words) > 1:
         program = f"git-{words[1]}"
+        started.append(program)
     is_script_elsewhere = _INTERPRETER.fullmatch(program) and len(words) > 1 and words[1].startswith("/")
     if program not in _HARMLESS and not is_script_elsewhere:
         return True
+    if any(_is_chosen_there(name, folder) for folder in folders for name in started):
+        return True
     glued = [match[1] for word in words if (match := _GLUED.fullmatch(word))]
     values = [word.partition("=")[2] for word in words if "=" in word]
-    return any(_is_in(folder, word) for folder in folders for word in (*words[1:], *glued, *values)) or (
+    named = [*words[1:], *glued, *values]
+    if program.endswith("awk"):
+        named += [f"{word}.awk" for word in named]  # what it looks for beside the name itself
+    return any(_is_in(folder, word) for folder in folders for word in named) or (
         "/" in words[0] and any(_is_in(folder, words[0]) for folder in folders)
     )
+
+
+def _is_chosen_there(program: str, folder: str) -> bool:
+    """Return whether it depends on the folder what is run: the program is a shim, or leads there. Also if git would not
+    find it, with the PATH that is left to it, and so commit files unfiltered."""
+    if "/" in program:
+        return is_shim(os.path.expanduser(program))  # noqa: PTH111 - a string
+    safe = find_program(program, Path(folder))
+    import shutil  # takes long to import
+
+    found = shutil.which(program, path=os.pathsep.join(search_path(Path(folder))))
+    return found != safe or (found is None and shutil.which(program) is not None)
 
 
 def _is_in(folder: str, word: str) -> bool:

@@ -18,6 +18,7 @@ from localllm.base.gitignore import matcher
 from localllm.base.i18n import N_, Phrase, plural
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.paths import find_program, passed_over
+from localllm.base.shims import is_shim
 from localllm.code.definition_patterns import SETTINGS, SOURCES, defining, defining_exactly, escape, spoken, together
 from localllm.safety.path_names import shown
 from localllm.safety.rules import is_within
@@ -211,7 +212,9 @@ def _engines(
     program = find_program("rg", context.root.path) if use_ripgrep else None
     if program is None:
         file = passed_over("rg", context.root.path)
-        return [python], f"{shown(file)} is in a project, and not used" if file else "ripgrep is not installed"
+        if file is None:
+            return [python], "ripgrep is not installed"
+        return [python], f"{shown(file)} is {'a shim' if is_shim(file) else 'in a project'}, and not used"
     if not (query.literal or _reads_alike(query.pattern)):
         return [python], "ripgrep reads this pattern differently"
     return [RipgrepEngine(context.root, query, program, python, stack), python], "ripgrep has no such pattern"

@@ -497,6 +497,20 @@ async def test_the_matches_of_one_file_are_counted_and_shown_from_both_ends(tmp_
     assert around.for_model.splitlines()[-2:] == ["4999- info 4999", "app.log:5000: ERROR: disk full"]
 
 
+async def test_a_shim_is_not_run_as_ripgrep(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs what `.tool-versions` of the folder names."""
+    home = tmp_path_factory.mktemp("home")
+    shim = put(home / "shims" / "rg", f"#!/bin/sh\necho >{home}/ran\n")
+    shim.chmod(0o755)
+    put(tmp_path / "a.txt", "one\n")
+    monkeypatch.setenv("PATH", str(shim.parent))
+    outcome = await find(make_context(tmp_path), Request(Query("one")))
+    assert (outcome.engine, outcome.why) == ("python", f"{shim} is a shim, and not used")
+    assert not (home / "ran").exists()
+
+
 async def test_a_ripgrep_that_lies_in_a_project_is_not_said_to_be_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

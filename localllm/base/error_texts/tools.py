@@ -244,8 +244,8 @@ TOOLS = {
     "git_missing": ErrorText("E8047", "git is not installed.", "", "Install git, or work without it."),
     "git_passed_over": ErrorText(
         "E8096",
-        "git is not used: {file} lies in a project or repository, or leads there.",
-        "A command may have put it there.",
+        "git is not used: {file} lies in a project or repository, leads there, or is a shim.",
+        "A command may have put it there, or chosen what it runs.",
         "Work without it, or ask the user to install git elsewhere, such as in ~/.local/bin.",
     ),
     "git_no_message": ErrorText("E8048", "A commit needs a message.", "", "Say in one line what changed and why."),

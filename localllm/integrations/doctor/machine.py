@@ -171,7 +171,8 @@ def _passed_over(program: str, here: Surroundings, topic: str = "") -> Finding |
     return note(
         topic or program,
         _(
-            "{file} is not used: it lies in a project or repository, or leads there: commands may have put it.",
+            "{file} is not used: it lies in a project or repository, leads there, or is a shim of a version manager: "
+            "commands may have put it, or chosen what it runs.",
             file=found,
         ),
         _("Install it elsewhere, such as in ~/.local/bin."),

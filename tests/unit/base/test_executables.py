@@ -109,3 +109,60 @@ def test_repositories_that_hold_the_users_own_programs_are_no_projects(
     (home / repository / ".git").mkdir()
     monkeypatch.setenv("PATH", str(installed.parent))
     assert find_program("thing", home / "project") == str(installed)
+
+
+_OF_ASDF = '#!/usr/bin/env bash\n# asdf-plugin: ripgrep 14.1.0\nexec /opt/asdf/bin/asdf exec "rg" "$@"\n'
+
+
+def _place(kind: str, folder: Path) -> Path:
+    """Put a shim, or what looks like one, beside its manager, and return it."""
+    match kind:
+        case "in a folder of shims":
+            return put(folder / "shims/thing")
+        case "a link into a folder of shims":
+            put(folder / "shims/thing")
+            (folder / "thing").symlink_to("shims/thing")
+        case "a script":
+            put(folder / "thing").write_text(_OF_ASDF)
+        case "a hard link":
+            (folder / "thing").hardlink_to(put(folder / "rustup"))
+        case "a script that names a manager's folder":
+            put(folder / "thing").write_text("#!/opt/mise/installs/python/3/bin/python3 -E\nrun()\n")
+        case manager:
+            (folder / "thing").symlink_to(put(folder / "programs" / manager))
+    return folder / "thing"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "in a folder of shims",
+        "a link into a folder of shims",
+        "a script",
+        "a hard link",
+        "mise",
+        "rustup",
+        "volta-shim",
+    ],
+)
+def test_what_runs_what_the_folder_names_is_passed_over(home: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    (home / "tools").mkdir()
+    shim, installed = _place(kind, home / "tools"), put(home / "usr/thing")
+    monkeypatch.setenv("PATH", f"{shim.parent}:{installed.parent}")
+    assert find_program("thing", home / "project") == str(installed)
+    installed.unlink()
+    assert find_program("thing", home / "project") is None
+    assert passed_over("thing", home / "project") == str(shim)
+
+
+@pytest.mark.parametrize("kind", ["a script that names a manager's folder", "thing-14.1"])
+def test_what_a_version_manager_has_installed_is_run(home: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    (home / "tools").mkdir()
+    program = _place(kind, home / "tools")
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert find_program("thing", home / "project") == str(program)
+
+
+def test_programs_of_git_are_not_looked_for_among_shims(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{home}/.asdf/shims:{home}/usr")
+    assert search_path(home / "project") == [f"{home}/usr"]

@@ -1,5 +1,6 @@
 """Which files of a project a command line in git's settings may run."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,39 @@ def test_what_may_run_something_of_the_project(tmp_path: Path, line: str, may_ru
     (root / "tools/x.sed").touch()
     (tmp_path / "link").symlink_to(root / "tools/x.sed")
     assert runs_from_folder(line.replace("{root}", str(root)), [str(root)]) is may_run
+
+
+@pytest.mark.parametrize(
+    ("where", "may_run"),
+    [
+        (["usr"], False),
+        (["usr", "shims"], False),
+        (["shims"], True),
+        (["shims", "usr"], False),  # git finds the second, as its PATH has no shims
+        (["linked"], True),
+        (["linked", "usr"], True),  # it finds the first
+        (["project/bin"], True),
+        ([], False),  # what is not installed at all is reported by git itself
+    ],
+)
+def test_a_filter_whose_version_the_project_chooses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: list[str], may_run: bool
+) -> None:
+    for name in ("usr/jq", "shims/jq", "programs/mise", "project/bin/jq"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/jq").symlink_to("../programs/mise")
+    monkeypatch.setenv("PATH", os.pathsep.join(str(tmp_path / name) for name in where))
+    root = str(tmp_path / "project")
+    assert runs_from_folder("jq -S", [root]) is may_run
+    assert runs_from_folder(f"{tmp_path}/shims/jq -S", [root])
+    assert runs_from_folder(f"{tmp_path}/linked/jq -S", [root])
+    assert not runs_from_folder(f"{tmp_path}/usr/jq -S", [root])
+
+
+def test_a_library_of_awk_in_the_folder(tmp_path: Path) -> None:
+    assert not runs_from_folder("gawk -i inplace {print}", [str(tmp_path)])
+    (tmp_path / "inplace.awk").touch()
+    assert runs_from_folder("gawk -i inplace {print}", [str(tmp_path)])
