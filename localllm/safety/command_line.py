@@ -31,6 +31,8 @@ _INTERPRETERS = frozenset(
 _OF_SQL = late_pattern(r"(?i)\b(?:delete\s+from|update\s|truncate\s)")
 _MOST_TEXTS = 100  # nested texts that are read
 _MOST_CHARACTERS = 200_000  # of these texts together
+_MOST_COMPARED = 2_000_000
+"""Words of a line times rules that are compared; a longer line may be what further rules name."""
 
 
 def commands_in(line: str) -> list[list[Word]]:
@@ -118,6 +120,7 @@ class Line:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self._may_run: dict[tuple[str, ...], bool] = {}
 
     @cached_property
     def script(self) -> Script:
@@ -126,9 +129,10 @@ class Line:
 
     @cached_property
     def commands(self) -> list[Sequence[Word]]:
-        """Every command that either reader finds."""
+        """Every command that either reader finds, each once: commands within commands make many of few words."""
         by_grammar: list[Sequence[Word]] = [command.words for command in self.script.commands]
-        return by_grammar + [_with_braces(words) for text in self.script.texts for words in commands_in(text)]
+        by_words = [_with_braces(words) for text in self.script.texts for words in commands_in(text)]
+        return list(dict.fromkeys(map(tuple, [*by_grammar, *by_words])))
 
     @property
     def unreadable(self) -> bool:
@@ -155,8 +159,16 @@ class Line:
     def danger(self, entries: Iterable[str], kept: frozenset[tuple[str, ...]] = frozenset()) -> str:
         """Return the first of `entries`, or its equivalent, that a part of it is, or "". `kept`: see Situation."""
         commands = [w for w in self.commands if tuple(word.text for word in w) not in kept] if kept else self.commands
-        found = (dangerous_as(words, one) for one in entries if one.strip() for words in commands)
-        return next(filter(None, found), "")
+        for number, one in enumerate(filter(str.strip, entries)):
+            if number * self._words > _MOST_COMPARED:
+                return one
+            if found := next(filter(None, (dangerous_as(words, one) for words in commands)), ""):
+                return found
+        return ""
+
+    @cached_property
+    def _words(self) -> int:
+        return sum(map(len, self.commands))
 
     @cached_property
     def every_row_statement(self) -> str:
@@ -170,7 +182,11 @@ class Line:
 
     def may_run(self, wanted: Sequence[str]) -> bool:
         """Return whether a part of it may be the command that begins with these words."""
-        return bool(wanted) and any(may_run(words, wanted) for words in self.commands)
+        key = tuple(wanted)
+        if key not in self._may_run:
+            is_too_much = len(self._may_run) * self._words > _MOST_COMPARED
+            self._may_run[key] = bool(key) and (is_too_much or any(may_run(words, key) for words in self.commands))
+        return self._may_run[key]
 
 
 def _with_braces(words: Sequence[Word]) -> Sequence[Word]:

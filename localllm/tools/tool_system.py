@@ -366,7 +366,7 @@ class ToolSystem:
         facts = NO_FACTS
         if tool.name == COMMAND_TOOL:
             facts = await asyncio.to_thread(self._judge.examine_command, arguments, context.root)  # may be slow
-        verdict = self._judge.judge(tool, arguments, context.root, facts=facts)
+        verdict = await asyncio.to_thread(self._judge.judge, tool, arguments, context.root, facts=facts)
         preview = await self._judge.preview(context, tool, arguments)
         if preview and preview.question:
             verdict = self._policy.with_question(verdict)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from localllm.safety.command_line import commands_in
+from localllm.safety.command_line import Line, commands_in
 from tests.support.each import each
 
 
@@ -50,3 +50,17 @@ def test_anything_can_be_read() -> None:
 
 def test_a_line_too_deep_to_read_ends_with_a_computed_command() -> None:
     assert commands_in('echo "$(' * 1_000)[-1][0].computed
+
+
+def test_commands_within_commands_are_compared_once() -> None:
+    assert len(Line("find -exec " * 27).commands) < 100
+
+
+def test_more_than_can_be_compared_may_be_what_a_rule_names() -> None:
+    line, plain = Line("env " * 300 + "x"), Line("x " * 300)
+    wanted = [["git", str(number)] for number in range(100)]
+    assert [line.may_run(wanted[0]), line.may_run(wanted[-1])] == [False, False]
+    assert any(map(line.may_run, wanted))
+    assert not any(map(plain.may_run, wanted))
+    entries = [f"git {number}" for number in range(100)]
+    assert (line.danger(entries[:5]), line.danger(entries) in entries, plain.danger(entries)) == ("", True, "")

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from localllm.base.events import (
 from localllm.base.kept_outputs import keep_output
 from localllm.config.schema import Mode, SafetySettings
 from localllm.safety.paths import ProjectRoot
+from localllm.safety.rules import Rule
 from localllm.safety.saved_rules import RememberedRules
 from localllm.safety.tool_definition import Risk, ToolOutput
 from localllm.sandbox.runner import SandboxRunner
@@ -533,6 +535,18 @@ class TestPolicy:
             ("https://a.example:8443", True),
             ("https://piped.example", True),
         ]
+
+    async def test_a_call_is_judged_beside_the_display(self, project: Path) -> None:
+        class Rules(RememberedRules):
+            def rules(self) -> list[Rule]:
+                threads.add(threading.current_thread())
+                return []
+
+        threads: set[threading.Thread] = set()
+        tools = make_tools(project, remembered=Rules(project.parent / "rules.json", project))
+        await tools.safe_command_execution("echo x")
+        assert threads
+        assert threading.current_thread() not in threads
 
 
 class TestChecks:
