@@ -21,7 +21,8 @@ def guard_home(settings: SafetySettings, root: Path) -> SafetySettings:
     of processes, is never shown; what is hidden right in a home, only after a question, and no file is written there
     without one. Hidden names that come later are not among them."""
     top = os.path.realpath(root)
-    own = (os.path.realpath(folder) for folder in (state_folder(), cache_folder()))
+    folders = (state_folder(), cache_folder()) if is_in_home(root) else (state_folder(),)
+    own = map(os.path.realpath, folders)
     asked = _hidden(real_home()) if is_in_home(root) else []
     rules = [_rule(top, place, "ask") for place in asked]
     rules += [_rule(top, place, "deny") for place in (*own, *_OF_PROCESSES)]
