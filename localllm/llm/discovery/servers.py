@@ -47,23 +47,31 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
 def choose(servers: Sequence[Server], model: str = "") -> tuple[Server, str] | None:
     """Choose the server and model to use, or return None.
 
-    Among ready servers, those of another person come last, after all models of the others; those at addresses set by
-    the user come first, and those that have, or may have, a model loaded before the rest, which would have to load one:
-    time or memory for that may be lacking. Ties keep their order. Among a server's models, loaded ones come first, then
-    those that support tools; ties keep their order. None is taken that runs elsewhere.
+    Of another person's servers only what is named is used where there are others: see `without_another_s`. Among ready
+    servers, those at addresses set by the user come first, and those that have, or may have, a model loaded before the
+    rest, which would have to load one: time or memory for that may be lacking. Ties keep their order. Among a server's
+    models, loaded ones come first, then those that support tools; ties keep their order. None is taken that runs
+    elsewhere.
 
     `model` matches that name on any server; else, if unambiguous, a name without its tag or publisher, or a substring,
     ignoring case. A model that Ollama runs remotely matches only by its full name.
     """
-    ready = sorted((server for server in servers if server.state == "ready"), key=_reluctance)
-    groups = (without_another_s(ready), ready)
-    return next(filter(None, (_offering(group, model) if model else _first(group) for group in groups)), None)
+    own = without_another_s(servers)
+    if not model:
+        return _first(_ready(own))
+    return _offering(_ready(own), model) or _offering(_ready(servers), model)
 
 
 def without_another_s(servers: Sequence[Server]) -> list[Server]:
-    """Return the servers without those of another person, unless the user has set them or no other one is ready."""
+    """Return the servers without those of another person, unless the user has set them, or has set no address and there
+    is no other server: one that is busy or wants a key is."""
     own = [server for server in servers if server.set_by_user or not server.is_of_another]
-    return own if any(server.state == "ready" for server in own) else list(servers)
+    is_there = any(server.set_by_user or server.state not in ("absent", "foreign") for server in own)
+    return own if is_there else list(servers)
+
+
+def _ready(servers: Sequence[Server]) -> list[Server]:
+    return sorted((server for server in servers if server.state == "ready"), key=_reluctance)
 
 
 def all_elsewhere(servers: Iterable[Server]) -> LLMConnectionError | None:

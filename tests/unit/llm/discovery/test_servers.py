@@ -111,6 +111,13 @@ def test_another_person_s_server_is_taken_last_unless_it_is_set() -> None:
     assert chosen(theirs, own) == ("own", "qwen3:8b")
     assert chosen(theirs) == ("theirs", "m")
     assert chosen(msgspec.structs.replace(theirs, set_by_user=True), own) == ("theirs", "m")
+    busy = Server(base_url="own", provider="openai", state="silent")
+    set_ = Server(base_url="own", provider="openai", state="absent", set_by_user=True)
+    other = Server(base_url="web", provider="openai", state="foreign")
+    assert chosen(theirs, busy) is None
+    assert chosen(theirs, msgspec.structs.replace(busy, state="locked")) is None
+    assert chosen(theirs, set_) is None
+    assert chosen(theirs, other, msgspec.structs.replace(other, state="absent")) == ("theirs", "m")
     exact = msgspec.structs.replace(theirs, models=(ModelInfo("qwen3"), ModelInfo("only")))
     assert chosen(exact, own, model="qwen3") == ("own", "qwen3:8b")
     assert chosen(exact, own, model="only") == ("theirs", "only")
