@@ -272,6 +272,7 @@ def test_the_key_goes_to_an_address_that_names_its_provider_or_is_the_users_own(
     parts = Members(LLMClient(Server(), model="m"), settings, Path(), {"OPENAI_API_KEY": "sk-own"})
     provider = parts.client("boss").provider
     assert isinstance(provider, OpenAICompatible)
+    provider.send_key()  # as if the server had asked for it
     assert provider.prepare(CompletionRequest(model="m", messages=())).headers.get("authorization") == key
 
 

@@ -403,7 +403,11 @@ async def test_another_model_of_the_same_server_and_a_role_without_a_provider(sy
 
 @pytest.mark.parametrize("main", ["openai", "auto"])
 async def test_a_key_goes_where_its_provider_was_named_or_where_it_goes_anyway(main: ProviderName) -> None:
-    with WireServer([says(CAREFUL)], models=("m",)) as known, WireServer([says(BOLD)], models=("m",)) as other:
+    asks = fails(401, "no key")
+    with (
+        WireServer([asks, says(CAREFUL)], models=("m",)) as known,
+        WireServer([says(BOLD), asks, says(BOLD)], models=("m",)) as other,
+    ):
         llm = LLMSettings(provider=main, openai=OpenAISettings(base_url=known.url))
         roles = PanelSettings(
             conservative=RoleSettings(base_url=known.url),
@@ -418,8 +422,8 @@ async def test_a_key_goes_where_its_provider_was_named_or_where_it_goes_anyway(m
             await members.client(name).complete((UserMessage("Hello"),))
         await members.aclose()
         await client.aclose()
-    assert keys_sent(known) == ["Bearer very-secret"]
-    assert keys_sent(other) == ["", "Bearer very-secret"]
+    assert keys_sent(known) == ["", "Bearer very-secret"]
+    assert keys_sent(other) == ["", "", "Bearer very-secret"]
 
 
 async def test_a_fallback_provider_stands_in_for_a_role_and_it_is_said(system: Systems) -> None:
