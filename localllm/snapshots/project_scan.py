@@ -13,6 +13,7 @@ from localllm.base.file_watch import Touched, Watcher
 from localllm.base.gitignore import Rules, RulesReader
 from localllm.base.instruction_files import is_instruction
 from localllm.base.regular_files import content_time, read_beginning
+from localllm.snapshots.tracked_files import TrackedFiles
 
 NEVER_KEPT = frozenset(
     {".git", ".localllm", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox", ".nox", ".gradle"}
@@ -73,7 +74,7 @@ class ProjectTree:
     `repositories` are the folders called .git, with a `/`; `links` those named like an instruction file of assistants,
     with their targets. `is_cut`: there are more files; `is_too_deep`: some are in too many folders, or have paths too
     long to open them. `holds` returns whether a file, or a folder by its path with a `/`, counts regardless of
-    .gitignore.
+    .gitignore, as what git tracks does.
     """
 
     def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
@@ -82,7 +83,8 @@ class ProjectTree:
         self.links: dict[str, str] = {}
         self.is_cut = self.is_too_deep = False
         self._root = str(root).rstrip("/") + "/"
-        self._holds = holds
+        self._holds_known = holds
+        self._tracked = TrackedFiles(root)
         self._folders: dict[str, _Folder] = {}
         self._linked: set[str] = set()
         self._watcher: Watcher | None = None
@@ -94,6 +96,7 @@ class ProjectTree:
         """Rescan. Returns the paths whose files may have changed, appeared or gone since the last time; None: any may
         have."""
         self._reader = RulesReader()
+        self._tracked.begin()
         touched = self._watcher.touched() if self._watcher and self._is_same() else None
         if touched is None or touched.passing or "" in touched.lost:  # such an entry may link to any file
             return self._walk_all()
@@ -113,6 +116,9 @@ class ProjectTree:
         if self._watcher:
             self._watcher.close()
             self._watcher = None
+
+    def _holds(self, path: str) -> bool:
+        return self._holds_known(path) or self._tracked.holds(path)
 
     def _is_same(self) -> bool:
         try:
@@ -136,7 +142,9 @@ class ProjectTree:
                 self._watcher = Watcher(Path(self._root))
             except (OSError, ValueError):
                 self._watchable = False
+        self._tracked.begin()
         self._walk(_Folder("", (), "", 0, self._inode), None)
+        self._tracked.begin()  # lets go of what it has read
 
     def _find_links(self, changed: set[str]) -> None:
         """Add the other names of changed hard-linked files, for which no events are reported."""
@@ -268,7 +276,8 @@ class ProjectTree:
     def _note(self, folder: _Folder, name: str, facts: os.stat_result) -> None:
         path = folder.prefix + name
         ignored = bool(folder.ignored) or gitignore.left_out(path, folder.rules)
-        is_held = ignored and self._holds(path)
+        known = self.files.get(path)
+        is_held = ignored and not (known and known.ignored) and self._holds(path)
         if folder.held_only and not is_held:
             return
         ignored = ignored and not is_held
