@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, islice
@@ -46,6 +47,37 @@ def not_executable(denied: re.Pattern[str], cwd: Path, root: Path, result: "Comm
                 with file.open("rb") as script:
                     return path if script.read(2) == b"#!" else ""
     return ""
+
+
+_MISSED = late_pattern(
+    r"(?:['‘\"](?P<quoted>[^'’\"\n]{1,400})['’\"]|(?<=: )(?P<plain>[^:'\"\n]{1,400}))"
+    r": (?:No such file or directory|そのようなファイルやディレクトリはありません)"
+    r"|No such file or directory: ['\"](?P<behind>[^'\"\n]{1,400})['\"]"
+)
+"""Matches a file that a program did not find, in its message."""
+
+
+def missing_files(command: str, cwd: Path, root: Path, result: "CommandResult") -> Iterator[str]:
+    """Yield where the files are that a command did not find: gone with an earlier command, or named in other forms of
+    the same characters."""
+    yield from gone_from_tmp(command, result)
+    for found in islice(_MISSED.finditer(_output(result)), _MOST_FILES) if result.return_code else ():
+        with suppress(*_NO_PATH):
+            path = (cwd / (found["quoted"] or found["plain"] or found["behind"]).strip()).resolve()
+            if path.is_relative_to(root) and not path.exists() and (there := _in_other_form(path)):
+                yield f"[There is {shown(str(there.relative_to(root)))}: take the name from here.]"
+                return
+
+
+def _in_other_form(path: Path) -> Path | None:
+    """Return the only file beside a missing one whose name differs by width, blanks, case or composition alone."""
+    wanted = _plain_name(path.name)
+    alike = [one for one in islice(path.parent.iterdir(), _MOST_LISTED) if _plain_name(one.name) == wanted]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _plain_name(name: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def gone_from_tmp(command: str, result: "CommandResult") -> Iterator[str]:

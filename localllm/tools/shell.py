@@ -224,7 +224,7 @@ async def run_command(
     if taken := await asyncio.to_thread(taken_with_markers, context.root, merge, output):
         payload["conflict_markers"] = list(taken.files)
         context.emit(Notice(text=str(taken.phrase), level="warning"))
-    from localllm.tools.command_files import gone_from_tmp, not_executable, other_encoding, remarks_for_user
+    from localllm.tools.command_files import missing_files, not_executable, other_encoding, remarks_for_user
 
     root = context.root.path.resolve()
     told = await asyncio.to_thread(remarks_for_user, context.root.path, command, folder, result, merge, patterns)
@@ -243,7 +243,7 @@ async def run_command(
         *_how_it_went(command, folder, failed, result),
         *await asyncio.to_thread(lambda: list(other_encoding(command, cwd, root, result))),
         *_lost(command, result),
-        *gone_from_tmp(command, result),
+        *await asyncio.to_thread(lambda: list(missing_files(command, cwd, root, result))),
         *([f"[{taken.phrase.english} Resolve these, and add the files again.]"] if taken else []),
         *(f"[{remark.english} Tell the user.]" for remark in told),
         *(remark.english for remark in remarks_on(result, command, explained=bool(script))),
