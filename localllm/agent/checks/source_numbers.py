@@ -224,3 +224,32 @@ def _groups(text: str) -> Iterator[list[float]]:
 def _value(cell: str) -> float | None:
     digits = re.fullmatch(r"[¥$€]?\s?(-?\d[\d,]*(?:\.\d+)?)\s?(?:円|yen|%|JPY|EUR|USD)?", cell.strip())
     return float(digits[1].replace(",", "")) if digits else None
+
+
+_COUNTED = late_pattern(
+    r"(?P<n>\d{1,4}) ?(?:件|個|項目)(?!目|以[上下])"
+    r"|\b(?:all |the )?(?P<en>\d{1,4}) (?:tasks?|items?|entries|rows|records|bullets?)\b"
+)
+_ITEM = late_pattern(r"^(?:[-*+•・]|\d{1,3}[.)])\s+\S", re.MULTILINE)
+_HEADING = late_pattern(r"^#+\s", re.MULTILINE)
+_MOST_APART = 200
+"""Items: more may be counted by other things than items."""
+
+
+def miscounted(answer: str, written: str) -> tuple[str, int] | None:
+    """Return the only count in an answer about a list that was written, and how many items that has, if they differ;
+    None if they agree, or what was written is no plain list."""
+    counts = {
+        found[0].strip(): int(found["n"] or found["en"])
+        for found in _COUNTED.finditer(unicodedata.normalize("NFKC", answer))
+    }
+    items = len(_ITEM.findall(_CODE.sub(" ", written)))
+    is_plain = "|" not in written and len(_HEADING.findall(written)) < 2
+    if len(counts) != 1 or not is_plain or not 0 < items <= _MOST_APART or len(answer) > _SHORT_ANSWER:
+        return None
+    said, count = next(iter(counts.items()))
+    return None if count == items else (said, items)
+
+
+_SHORT_ANSWER = 300
+"""Characters: a longer one may count something else."""

@@ -65,6 +65,8 @@ class WrittenTexts:
         self._strange: dict[str, list[str]] = {}
         """The numbers in each written file that are in none of these."""
         self._has_written = False
+        self._created: list[str] = []
+        """The files that were written as a whole."""
         self._own_remarks: set[str] = set()
 
     def note(self, results: Sequence[ToolResult]) -> None:
@@ -72,6 +74,8 @@ class WrittenTexts:
         self._edited = [path for one in results if one.call.name in _EDITORS for path in one.changes]
         self._has_written = self._has_written or any(one.changes for one in results)
         for one in results:
+            if one.call.name in ("write_file", "create_file"):
+                self._created += [path for path in one.changes if path not in self._created]
             if one.success and one.call.name == "read_file":
                 self._note_read(str(one.arguments.get("file_path") or ""), one.payload)
 
@@ -134,6 +138,15 @@ class WrittenTexts:
                 )
                 found.append(Finding(None, reason, contradicts=False))
         kind = numbers.rendering(state.goal)
+        if kind == "extract" and len(self._created) == 1:
+            path = self._created[0]
+            if wrong := numbers.miscounted(text, self._tools.readable_text(path) or ""):
+                said, items = wrong
+                reason = Phrase(
+                    "the answer says {said}, but {path} has {count}", said=said, path=shown(path), count=items
+                )
+                counted: dict[str, object] = {"said": said, "path": shown(path), "count": items}
+                found.append(Finding("miscounted", reason, contradicts=False, params=counted))
         kind = "extract" if kind == "translation" and self._has_written else kind
         if not _are_texts(self._sources) or not kind:
             return found

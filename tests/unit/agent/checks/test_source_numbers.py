@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from localllm.agent.checks.source_numbers import rendering, strange_numbers
+from localllm.agent.checks.source_numbers import miscounted, rendering, strange_numbers
 from tests.support.each import each
 
 CASES: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("source_numbers.toml").read_text())["case"]
@@ -74,3 +74,22 @@ def test_long_texts_are_read_in_time_that_grows_with_them() -> None:
         strange_numbers("The sum is 3 yen. It is 7.7 %.", {"a.csv": table}, "extract", "")
         spent.append(time.process_time() - begun)
     assert spent[1] < 24 * spent[0]
+
+
+@each(
+    ("answer", "written", "found"),
+    [
+        ("3件の宿題を書き出しました。", "# 宿題\n\n- 佐藤\n- 田中\n", ("3件", 2)),
+        ("Extracted all 3 tasks into `todo.md`.", "# Tasks\n\n1. Sato\n2. Tanaka\n", ("all 3 tasks", 2)),
+        ("2件の宿題を書き出しました。", "# 宿題\n\n- 佐藤\n- 田中\n", None),
+        ("Extracted 2 tasks.", "- [ ] Sato\n  - by 8 April\n- [x] Tanaka\n", None),
+        ("2件書き出しました。3件目は期限がありません。", "- 佐藤\n- 田中\n", None),
+        ("5件のうち2件を書き出しました。", "- 佐藤\n- 田中\n", None),
+        ("3件の宿題を書き出しました。", "佐藤、田中、鈴木\n", None),
+        ("Wrote 4 rows.", "| a | b |\n|---|---|\n| 1 | 2 |\n- note\n", None),
+        ("書き出しました。", "- 佐藤\n", None),
+        ("3件を抜き出しました。", "# 宿題\n- 佐藤\n- 田中\n- 鈴木\n# 備考\n- 山本は欠席\n", None),
+    ],
+)
+def test_the_items_of_a_list_are_counted(answer: str, written: str, found: tuple[str, int] | None) -> None:
+    assert miscounted(answer, written) == found

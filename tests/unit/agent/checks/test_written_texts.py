@@ -93,6 +93,19 @@ async def test_a_number_of_an_extract_that_its_source_lacks_is_said_in_the_resul
     assert result.unverified == ("4月27日 is in todo.md, but not in 議事録.md",)
 
 
+async def test_the_items_that_an_answer_counts_are_in_the_file(minutes: Path) -> None:
+    less = call("write_file", file_path="todo.md", content="- 佐藤: 見積書\n")
+    more = call("edit_file", file_path="todo.md", old_string="見積書", new_string="見積書\n- 田中: 告知文")
+    done = "2件の宿題を書き出しました。"
+    agent = make_agent(scripted(READ_MINUTES, less, done, more, done), minutes)
+    result = await agent.execute_query("議事録.md から宿題だけ todo.md に抜き出して")
+    assert ((minutes / "todo.md").read_text().count("- "), result.unverified) == (2, ())
+    (minutes / "todo.md").unlink()
+    agent = make_agent(scripted(READ_MINUTES, less, done, done), minutes)
+    result = await agent.execute_query("議事録.md から宿題だけ todo.md に抜き出して")
+    assert result.unverified == ("the answer says 2件, but todo.md has 1",)
+
+
 async def test_a_number_of_a_summary_that_its_source_lacks_is_doubted_once(minutes: Path) -> None:
     wrong, right = "公開は5月12日、予算は320万円です。", "公開は5月20日、予算は3,200,000円です。"
     agent = make_agent(scripted(READ_MINUTES, wrong, right), minutes)
