@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from functools import cache
 
 _FOLDER = "shims"  # of asdf, mise, pyenv, rbenv, nodenv, goenv, jenv, proto, vfox
 _MANAGERS = "mise rtx asdf pyenv rbenv nodenv goenv jenv volta vfox proto aqua hermit direnv devbox rustup"
@@ -10,11 +11,6 @@ _PROGRAMS = frozenset({*_MANAGERS.split(), "volta-shim", "proto-shim", "aqua-pro
 """What the links lead to that such managers put beside other programs. They act by the name they are called by."""
 
 _HARD_LINKED = "rustup"  # its `cargo`, `rustfmt` and so on were hard links once
-_SCRIPT = re.compile(
-    rf"(?:^|[\s/\"'])(?:{'|'.join(_MANAGERS.split())})[\"']?(?:[ \t]+-[-\w=]{{1,40}}){{0,4}}[ \t]+"
-    r"(?:exec|x|run|tool-stub)\b".encode()
-)
-"""In a script: a call of a manager that finds the program."""
 _MOST_READ = 4096
 
 
@@ -50,4 +46,12 @@ def _is_script_of_one(program: str) -> bool:
             head = file.read(_MOST_READ)
     except OSError:
         return False
-    return head.startswith(b"#!") and _SCRIPT.search(head) is not None
+    return head.startswith(b"#!") and _calls_of_managers().search(head) is not None
+
+
+@cache
+def _calls_of_managers() -> re.Pattern[bytes]:
+    """Return the pattern of a call, in a script, of a manager that finds the program."""
+    names = "|".join(_MANAGERS.split())
+    call = rf"(?:^|[\s/\"'])(?:{names})[\"']?(?:[ \t]+-[-\w=]{{1,40}}){{0,4}}[ \t]+(?:exec|x|run|tool-stub)\b"
+    return re.compile(call.encode())
