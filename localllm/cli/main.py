@@ -255,7 +255,11 @@ def _no_command(context: click.Context, words: list[str], commands: list[str]) -
     from difflib import get_close_matches
 
     name = words[0]
-    if near := get_close_matches(name, commands, 1, cutoff=0.7):
+    if words == ["help"]:
+        said = _("There is no command “help”. All commands and options: localllm --help")
+    elif words in (["chat"], ["start"]):
+        said = _("There is no command “{name}”. The chat begins with localllm alone.", name=name)
+    elif near := get_close_matches(name, commands, 1, cutoff=0.7):
         said = _("There is no command “{name}”. Did you mean “{near}”?", name=name, near=near[0])
     else:
         words_said = shlex.quote(" ".join(takewhile(lambda word: not word.startswith("-"), words)))

@@ -27,6 +27,8 @@ def test_an_option_at_the_wrong_place(arguments: list[str], said: str, capsys: p
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["help"], "There is no command “help”. All commands and options: localllm --help"),
+        (["chat"], "There is no command “chat”. The chat begins with localllm alone."),
         (["reserch", "x"], "There is no command “reserch”. Did you mean “research”?"),
         (["why does it fail?"], "To ask a question: localllm -p 'why does it fail?'"),
         (["why", "is", "$HOME", "empty", "--json"], "To ask a question: localllm -p 'why is $HOME empty'\n"),
