@@ -1,13 +1,14 @@
 """Look for the values and names that a request orders in what a run has written: which of them stand nowhere."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from localllm.agent.checks.written_values import ValueSearch, has_word, key_pattern, literal_in, plain
 from localllm.agent.middleware import RunState
 from localllm.agent.phrases.claimed_files import listed_files, paths_in
+from localllm.agent.phrases.old_names import ordered_renamings, places_of_old
 from localllm.agent.phrases.ordered_targets import (
     OrderedName,
     OrderedValue,
@@ -81,7 +82,14 @@ def unmet_orders(
     if not (ordered_values(request) or ordered_names(request)):
         return []
     written = _written(tools, listing, state)
-    return unmet(request, answer, written, says_changed=has_claimed) if written else []
+    if written is None:
+        return []
+
+    def still_has_old(name: str) -> bool:
+        renamings = (one for one in ordered_renamings(request) if one.new == name)
+        return any(places_of_old(listing, one, tools.readable_text) for one in renamings)
+
+    return unmet(request, answer, written, says_changed=has_claimed, still_has_old=still_has_old)
 
 
 def unseen_files(tools: ToolSystem, state: RunState, answer: str) -> list[str]:
@@ -159,9 +167,17 @@ def _elsewhere(state: RunState) -> Iterator[str]:
             yield one.text
 
 
-def unmet(request: str, answer: str, written: Written, *, says_changed: bool) -> list[Unmet]:
+def unmet(
+    request: str,
+    answer: str,
+    written: Written,
+    *,
+    says_changed: bool,
+    still_has_old: Callable[[str], bool] = lambda _name: False,
+) -> list[Unmet]:
     """Return the ordered values and names that stand nowhere, though the answer says, or says not that it is otherwise,
-    that they are done."""
+    that they are done. `still_has_old`: whether a name is the new one for another that stands somewhere, which is said
+    of that."""
     said = [fold(one) for one in sentences_in(answer)]
     found: list[Unmet] = []
     is_whole = any(_ALL.search(one) and not _HEDGED.search(one) for one in said)
@@ -190,6 +206,7 @@ def unmet(request: str, answer: str, written: Written, *, says_changed: bool) ->
         for one in names
         if (one.name in told or (says_changed and not one.is_text))
         and not any(_HEDGED.search(said_) and has_word(said_, one.name) for said_ in said)
+        and not still_has_old(one.name)
     ]
     return [*found, *([_nowhere(left, is_claimed=any(one in told for one in left))] if left else [])]
 
