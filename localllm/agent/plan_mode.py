@@ -11,9 +11,13 @@ from pathlib import Path
 from localllm.agent.history import History
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.base.events import RunFinished
+from localllm.base.i18n import N_
 from localllm.base.lazy_patterns import late_pattern
 from localllm.config.schema import Mode
 from localllm.llm.messages import ToolMessage, UserMessage
+
+ACCEPTED = N_("The plan is accepted. Carry it out step by step and check the result.")
+"""The request that follows a plan the user has accepted."""
 
 _STEP = late_pattern(r"^[^\S\n]*+(?:\d+\s*[.)．）、:]|[-*・]\s)", re.MULTILINE)
 

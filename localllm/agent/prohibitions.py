@@ -1,8 +1,16 @@
 """What the user's words forbid: for the judge of calls, and so that what they name to forbid it opens nothing."""
 
+from collections.abc import Callable
+
+import msgspec
+
+from localllm.agent.phrases.agreements import is_agreement
 from localllm.agent.phrases.phrase_search import has_any
-from localllm.agent.phrases.request_phrases import banned_files, banned_runs, forbids_commit
-from localllm.tools.call_judge import Bans
+from localllm.agent.phrases.request_phrases import banned_files, banned_runs, forbids_change, forbids_commit
+from localllm.agent.plan_mode import ACCEPTED
+from localllm.base.i18n import Phrase, _
+from localllm.tools.call_judge import NO_BANS, Bans
+from localllm.tools.results import ToolResult
 
 _PROHIBITIONS = (
     *("no", "n't", "n’t", "dont", "never", "forbid", "prohibit", "banned", "taboo", "without", "avoid", "refrain"),
@@ -12,8 +20,30 @@ _PROHIBITIONS = (
 
 
 def bans_of(words: str) -> Bans:
-    """Return what the words forbid, besides every change."""
-    return Bans(banned_files(words), forbids_commit(words), *banned_runs(words), shunned_addresses(words))
+    """Return what the words forbid."""
+    files, addresses = banned_files(words), shunned_addresses(words)
+    return Bans(files, forbids_commit(words), *banned_runs(words), addresses, forbids_change(words))
+
+
+def bans_after(earlier: Bans, words: str, is_planned: Callable[[], bool] = lambda: False) -> Bans:
+    """Return what a request forbids: with what was forbidden earlier, if it only goes on with that, or if that is what
+    was planned. What it names itself as wanted, and changes as such, are not forbidden any longer."""
+    bans = bans_of(words)
+    goes_on = earlier and (is_planned() or words == _(ACCEPTED) or is_agreement(words))  # whose pattern compiles long
+    if not goes_on:
+        return bans
+    wanted = wanted_part(words)
+    files, runs, dry = (
+        [name for name in names if name.removeprefix("./") not in wanted]
+        for names in (earlier.files, earlier.runs, earlier.dry_runs)
+    )
+    return bans | msgspec.structs.replace(earlier, files=files, runs=runs, dry_runs=dry, addresses=(), changes=False)
+
+
+def bans_of_refusal(result: ToolResult) -> Bans:
+    """Return what the user forbids in words that refused a call."""
+    said = result.error.params.get("feedback") if result.error and result.error.key == "denied_with_words" else None
+    return bans_of(str(said.params["words"])) if isinstance(said, Phrase) else NO_BANS
 
 
 def _may_forbid_name(words: str) -> bool:

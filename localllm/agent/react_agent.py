@@ -15,9 +15,8 @@ from localllm.agent.loop_detection import PATTERNS, LoopDetector
 from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
-from localllm.agent.phrases.agreements import is_agreement
-from localllm.agent.phrases.request_phrases import forbids_change
-from localllm.agent.prohibitions import bans_of, shunned_addresses, wanted_part
+from localllm.agent.plan_mode import is_told_to_plan
+from localllm.agent.prohibitions import bans_after, bans_of, bans_of_refusal, wanted_part
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
@@ -213,6 +212,8 @@ class ReActAgent:
                 if interrupt.args and isinstance(interrupt.args[0], ToolResult):
                     self.observe(interrupt.args[0])
                 raise
+            if result.refused:
+                self.tool_system.hear("", bans=bans_of_refusal(result))
             yield result
 
     def observe(self, result: ToolResult) -> None:
@@ -258,14 +259,8 @@ class ReActAgent:
         self._policies.begin()
         # What was pasted may stand in several places.
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
-        is_read_only = forbids_change(query)
-        bans = bans_of(query)
-        earlier = self.tool_system.bans
-        has_new, had_some = (any(msgspec.structs.astuple(one)) for one in (bans, earlier))
-        if had_some and not has_new and is_agreement(query):  # whose pattern takes long to compile
-            bans = msgspec.structs.replace(earlier, addresses=())
-        beside = before + behind + piped
-        self.tool_system.begin_turn(wanted_part(typed), beside=beside, is_read_only=is_read_only, bans=bans)
+        bans = bans_after(self.tool_system.bans, query, is_planned=lambda: is_told_to_plan(self.history))
+        self.tool_system.begin_turn(wanted_part(typed), beside=before + behind + piped, bans=bans)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add the user's message to the conversation, even if reading its files is interrupted."""
@@ -323,7 +318,7 @@ class ReActAgent:
         if is_taken := self._steering.say(text, typed=typed):
             own = text if typed is None else typed
             beside = text if own != text else ""
-            self.tool_system.hear(wanted_part(own), beside=beside, shunned=shunned_addresses(text))
+            self.tool_system.hear(wanted_part(own), beside=beside, bans=bans_of(text))
         return is_taken
 
     @property

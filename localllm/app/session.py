@@ -15,7 +15,7 @@ from localllm.agent.compaction import Surroundings
 from localllm.agent.history import History
 from localllm.agent.memory_editor import Remembering
 from localllm.agent.plan_mode import PlanMode
-from localllm.agent.prohibitions import shunned_addresses, wanted_part
+from localllm.agent.prohibitions import bans_after, wanted_part
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import unforged
 from localllm.agent.system_prompt import Briefing, system_prompt
@@ -58,6 +58,7 @@ from localllm.snapshots.store import Snapshots
 from localllm.text.sanitising import clean
 from localllm.text.terminal_output import plain_output
 from localllm.tools.builtin import tools_for, web_for
+from localllm.tools.call_judge import NO_BANS
 from localllm.tools.context import ToolContext
 from localllm.tools.shell import note_end
 from localllm.tools.text_files import load
@@ -386,9 +387,12 @@ class Conversation:
         if before.has_downloaded:
             tools.taint(by_command=True)
         if reopened.is_ours:
+            bans = NO_BANS
             for words in before.history.words:
-                typed = before.typed.get(words, words)
-                tools.hear(wanted_part(typed), shunned=shunned_addresses(words))
+                bans = bans_after(bans, words)
+                addresses = msgspec.structs.replace(NO_BANS, addresses=bans.addresses)
+                tools.hear(wanted_part(before.typed.get(words, words)), bans=addresses)
+            tools.hear("", bans=msgspec.structs.replace(bans, addresses=(), changes=False))
         if before.history.is_answered:
             self._profile = profile_named(before.profile) or self._profile
             tools.offer_only(self._profile.tools, brief=self._profile.brief)

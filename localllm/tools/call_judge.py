@@ -40,13 +40,32 @@ NO_FACTS = CommandFacts()
 
 class Bans(msgspec.Struct, frozen=True):
     """What a request forbids: changes of `files`, and in folders, which end with `/`; commits; to run files, or to run
-    them other than as a dry run; to read addresses, which holds until they are typed again."""
+    them other than as a dry run; to read addresses, which holds until they are typed again; all `changes` of files."""
 
     files: Sequence[str] = ()
     commits: bool = False
     runs: Sequence[str] = ()
     dry_runs: Sequence[str] = ()
     addresses: Sequence[str] = ()
+    changes: bool = False
+
+    def __bool__(self) -> bool:
+        return any(msgspec.structs.astuple(self))
+
+    def __or__(self, other: "Bans") -> "Bans":
+        """Return what one of both forbids."""
+
+        def both(one: Sequence[str], more: Sequence[str]) -> list[str]:
+            return list(dict.fromkeys((*one, *more)))
+
+        return Bans(
+            both(self.files, other.files),
+            self.commits or other.commits,
+            both(self.runs, other.runs),
+            both(self.dry_runs, other.dry_runs),
+            both(self.addresses, other.addresses),
+            self.changes or other.changes,
+        )
 
 
 NO_BANS = Bans()
@@ -58,12 +77,11 @@ class CallJudge:
     `tainted`: untrusted text, as from the web, is in the conversation; then calls that could send data away need
     confirmation. `said`: what the user has typed so far. `has_downloaded`: commands may have added text of other
     machines; that is untrusted, too, but commands need no confirmation for it, as they reach listed hosts only.
-    `_shunned`: addresses that the user has forbidden, and where in `said`. `is_read_only`: in this turn, the user wants
-    no file changed; `bans`: what else the user forbids.
+    `_shunned`: addresses that the user has forbidden, and where in `said`. `bans`: what the user forbids in this turn.
     """
 
     def __init__(self, policy: Policy, context: ToolContext, commands: CommandSnapshots) -> None:
-        self.tainted = self.is_read_only = False
+        self.tainted = False
         self.bans = NO_BANS
         self.said = ""
         self._shunned: list[tuple[str, int]] = []
@@ -85,14 +103,17 @@ class CallJudge:
     def has_downloaded(self, value: bool) -> None:
         self._has_downloaded = value
 
-    def hear(self, said: str, shunned: Sequence[str] = ()) -> None:
-        """Record what the user has typed, and what it forbids to read: that holds until the address is typed again."""
-        self._shunned += [(one, len(self.said)) for one in shunned]
+    def hear(self, said: str, bans: Bans) -> None:
+        """Record what the user has typed, and what it forbids in this turn, too. What it forbids to read it forbids
+        until the address is typed again."""
+        self._shunned += [(one, len(self.said)) for one in bans.addresses]
         self.said += f"\n{said}"
+        if bans:
+            self.bans |= self._placed(bans)
 
     def take_words(self, other: "CallJudge") -> None:
         """Take over what the user has said, and what is in the conversation, as a part of its work is begun."""
-        self.said, self._shunned = other.said, list(other._shunned)
+        self.said, self._shunned, self.bans = other.said, list(other._shunned), other.bans
         self.tainted, self.has_downloaded = other.tainted, other.has_downloaded
 
     def note_run(self, tool: Tool, arguments: dict[str, Any]) -> None:
@@ -135,7 +156,7 @@ class CallJudge:
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
         if verdict.dangerous or verdict.guards:
             return verdict
-        if self.is_read_only and tool.writes and self._spoils_more(self.written(tool, arguments, root)):
+        if self.bans.changes and tool.writes and self._spoils_more(self.written(tool, arguments, root)):
             return Verdict("ask", why="unwanted")
         why = self._forbidden(tool, arguments, root) or ("moved_away" if facts.moves_away else "")
         return Verdict("ask", why=why) if why else verdict
@@ -147,11 +168,11 @@ class CallJudge:
             return "no_address"
         if bans.files and self._are_banned(self.written(tool, arguments, root)):
             return "banned"
-        if tool.name == COMMAND_TOOL and (self.is_read_only or bans.commits or bans.runs or bans.dry_runs):
+        if tool.name == COMMAND_TOOL and (bans.changes or bans.commits or bans.runs or bans.dry_runs):
             from localllm.tools import banned_commands as banned  # few requests forbid anything
 
             line, folder = line_of(arguments["command"]), arguments["working_dir"] or "."
-            changed = banned.files_changed(line, folder, root) if self.is_read_only else []
+            changed = banned.files_changed(line, folder, root) if bans.changes else []
             if changed and self._spoils_more(changed):
                 return "unwanted"
             if bans.commits and banned.commits(line):
@@ -184,17 +205,21 @@ class CallJudge:
     def _spoils_more(self, paths: Collection[str]) -> bool:
         return not paths or not self.spoiled.issuperset(paths)
 
-    def forbid(self, bans: Bans) -> None:
-        """Take what the user forbids in this turn. A name means the file that is there; only where there is none, one
-        in any folder."""
+    def begin(self) -> None:
+        """Begin a turn, in which nothing is forbidden yet."""
+        self.spoiled.clear()
+        self.bans = NO_BANS
+
+    def _placed(self, bans: Bans) -> Bans:
+        """Return the bans with `./` before the name of a file that is there; only where there is none, a name means
+        one in any folder."""
 
         def places(files: Sequence[str]) -> list[str]:
             there = {one for one in files if "/" not in one and (self._context.root.path / one).is_file()}
             return [f"./{one}" if one in there else one for one in files]
 
-        self.spoiled.clear()
         files, runs, dry = map(places, (bans.files, bans.runs, bans.dry_runs))
-        self.bans = msgspec.structs.replace(bans, files=files, runs=runs, dry_runs=dry)
+        return msgspec.structs.replace(bans, files=files, runs=runs, dry_runs=dry)
 
     async def preview(self, context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:
         """Preview the call. Where a rule asks before a file is read, what is wrong is said without its contents."""

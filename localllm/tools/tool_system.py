@@ -177,15 +177,13 @@ class ToolSystem:
         is_askable = by_asking and self.is_attended and verdict.decision == "ask"
         return verdict.decision == "allow" or is_approved or is_askable
 
-    def begin_turn(self, said: str = "", *, beside: str = "", is_read_only: bool = False, bans: Bans = NO_BANS) -> None:
+    def begin_turn(self, said: str = "", *, beside: str = "", bans: Bans = NO_BANS) -> None:
         """Start a turn with the user's words: changes from here on are undone together by `undo(turn=True)`.
-        `beside`: text given with them that is not the user's; `is_read_only`: they forbid changes of files; `bans`:
-        what else they forbid."""
+        `beside`: text given with them that is not the user's; `bans`: what they forbid."""
         if self._agent:  # a sub-agent works within its parent's turn
             return
-        self.hear(said, beside=beside, shunned=bans.addresses)
-        self._judge.is_read_only = is_read_only
-        self._judge.forbid(bans)
+        self._judge.begin()
+        self.hear(said, beside=beside, bans=bans)
         self._snapshots.begin_turn()
 
     @property
@@ -193,10 +191,10 @@ class ToolSystem:
         """What the user forbids in this turn."""
         return self._judge.bans
 
-    def hear(self, said: str, *, beside: str = "", shunned: Sequence[str] = ()) -> None:
+    def hear(self, said: str, *, beside: str = "", bans: Bans = NO_BANS) -> None:
         """Record the user's words: sending them off this machine reveals nothing new.
-        `beside` only indicates the topic; `shunned`: addresses that they forbid."""
-        self._judge.hear(said, shunned)
+        `beside` only indicates the topic; `bans`: what they forbid, besides what this turn does already."""
+        self._judge.hear(said, bans)
         self._context.focus.heard(said + beside)
 
     def part(

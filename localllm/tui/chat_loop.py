@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from localllm import __version__
-from localllm.agent.plan_mode import has_plan
+from localllm.agent.plan_mode import ACCEPTED, has_plan
 from localllm.base import logs
 from localllm.base.errors import InternalError, LocalLLMError, error_text
 from localllm.base.events import AgentEvent, RunFinished
@@ -196,7 +196,7 @@ class Talk:
         match await self._decide_plan(self._mode_before):
             case Accepted(mode=mode):
                 self._chat.set_mode(mode)
-                accepted = _("The plan is accepted. Carry it out step by step and check the result.")
+                accepted = _(ACCEPTED)
                 self._screen.print(("dim", f"  → {accepted}"))
                 return accepted
             case Answered(words=words):

@@ -258,3 +258,13 @@ async def test_the_command_line_is_heeded_above_the_model_of_a_session(tmp_path:
             assert len(app.keeping.welcome) == 1
             await played(app, "second")
         assert [body["model"] for body in server.bodies()] == ["beta-8b", "alpha-8b"]
+
+
+async def test_what_was_forbidden_is_forbidden_to_a_session_that_goes_on(tmp_path: Path) -> None:
+    with WireServer([says("one"), says("two")]) as server:
+        async with app_over(tmp_path, server.url) as app:
+            await played(app, "What is 1 + 1? Do not touch deploy.sh.")
+            await played(app, "Go on.")
+        async with app_over(tmp_path, server.url) as app:
+            await app.keeping.resume()
+            assert list(app.tool_system.bans.files) == ["deploy.sh"]

@@ -7,7 +7,9 @@ import pytest
 
 from localllm.agent.phrases.banned_files import kept_files
 from localllm.agent.phrases.request_phrases import banned_files
+from localllm.agent.plan_mode import ACCEPTED
 from localllm.agent.run_stats import AgentResult
+from localllm.base.events import ToolFinished
 from localllm.config.schema import SafetySettings
 from localllm.llm.messages import UserMessage
 from localllm.tui.headless import HeadlessConfirmer
@@ -181,3 +183,56 @@ async def test_a_name_means_the_file_that_is_there_and_no_other_of_that_name(tmp
 )
 def test_what_is_not_to_be_deleted(request_: str, kept: list[str]) -> None:
     assert kept_files(request_) == kept
+
+
+async def asked_about(folder: Path, *turns: tuple[str, ...]) -> list[str]:
+    """What a person is asked in a chat in auto, whose turns are a request and the files that the model edits then."""
+    for name in {name for _words, *files in turns for name in files}:
+        (folder / name).write_text("x = 1\n" * len(turns))
+    confirmer = Answering(approve=False)
+    tools = make_tools(folder, confirmer=confirmer, safety=SafetySettings(mode="auto-edit"))
+    script: list[dict[str, Any] | str] = []
+    for _words, *files in turns:
+        script.append(call("read_file", file_path="deploy.sh"))
+        script += [call("write_file", file_path=name, content="x = 2\n") for name in files]
+        script.append("2.")
+    agent = make_agent(scripted(*script, ANSWER, ANSWER), folder, tools=tools)
+    for words, *_files in turns:
+        await agent.execute_query(words)
+    return [f"{one.reason} {one.summary}" for one in confirmer.asked]
+
+
+BANNED = "You asked that this file be left as it is. "
+
+
+@pytest.mark.parametrize("accepted", [ACCEPTED, "Go on.", "ok, but do not touch a.py either"])
+async def test_an_accepted_plan_forbids_what_its_request_did(tmp_path: Path, accepted: str) -> None:
+    asked = await asked_about(tmp_path, ("What is 1 + 1? Do not touch deploy.sh.",), (accepted, "deploy.sh"))
+    assert [one.startswith(BANNED) for one in asked] == [True]
+
+
+async def test_a_file_that_is_named_as_wanted_is_not_forbidden_any_longer(tmp_path: Path) -> None:
+    turns = [("What is 1 + 1? Do not touch deploy.sh or b.sh.",), ("Go on, change deploy.sh too", "deploy.sh", "b.sh")]
+    assert [one.split()[-1] for one in await asked_about(tmp_path, *turns) if BANNED in one] == ["b.sh"]
+
+
+async def test_what_is_forbidden_while_the_model_works_is_asked_about(tmp_path: Path) -> None:
+    put_files(tmp_path)
+    confirmer = Answering(approve=False)
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode="auto"))
+    agent = make_agent(scripted(FIX_B, FIX_A, ANSWER, ANSWER), tmp_path, tools=tools)
+    asking = agent.run("Set x to 2 in b.py.")
+    async for event in asking:
+        if isinstance(event, ToolFinished) and event.name == "edit_file" and not confirmer.asked:
+            agent.steer("Do not touch a.py!")
+    assert [one.reason for one in confirmer.asked] == [BANNED.strip()]
+
+
+async def test_what_the_answer_to_a_question_forbids_is_asked_about(tmp_path: Path) -> None:
+    put_files(tmp_path)
+    (tmp_path / "AGENTS.md").write_text("x = 1\n")
+    confirmer = Answering(approve=False, feedback="No, and leave a.py alone.")
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode="auto-edit"))
+    obeyed = call("edit_file", file_path="AGENTS.md", old_string="x = 1", new_string="x = 2")
+    await make_agent(scripted(obeyed, FIX_A, ANSWER, ANSWER), tmp_path, tools=tools).execute_query("Set x to 2.")
+    assert [one.reason for one in confirmer.asked][1:] == [BANNED.strip()]
