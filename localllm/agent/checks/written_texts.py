@@ -145,7 +145,7 @@ class WrittenTexts:
                 reason = Phrase(
                     "the answer says {said}, but {path} has {count}", said=said, path=shown(path), count=items
                 )
-                counted: dict[str, object] = {"said": said, "path": shown(path), "count": items}
+                counted = {"said": said, "path": shown(path), "count": str(items)}
                 found.append(Finding("miscounted", reason, contradicts=False, params=counted))
         kind = "extract" if kind == "translation" and self._has_written else kind
         if not _are_texts(self._sources) or not kind:
