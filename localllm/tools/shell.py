@@ -397,8 +397,8 @@ def _remarks_on_reverted(paths: tuple[str, ...]) -> list[Phrase]:
     if settings := [path for path in paths if f"/{path}".endswith(("/.git/config", "/.git"))]:
         remarks.append(
             Phrase(
-                "[{paths}: settings and remotes of a repository are the user's to set. Only at hosts in "
-                "safety.network_hosts may a new repository have remotes.]",
+                "[{paths}: a repository's settings and remotes are the user's to set: tell them the command. Only at "
+                "hosts in safety.network_hosts may a new repository have remotes.]",
                 paths=some_of([shorten(path, _LONGEST_PATH) for path in settings]),
             )
         )
