@@ -23,6 +23,7 @@ def _preview(
 ) -> Preview:
     from localllm.text.diffing import unified
     from localllm.tools.edit_plan import danger, plan
+    from localllm.tools.encoded_letters import with_letters_named
 
     edit = plan(context, file_path, _asked(old_string, new_string, edits), replace_all=replace_all)
     path = shown(edit.file.path)
@@ -31,7 +32,8 @@ def _preview(
         from localllm.documents.notebook_cells import compared
 
         before, after = compared(before, after)
-    return Preview(_("Edit {path}", path=path), unified(before, after, path), "diff", danger(edit), edit)
+    summary = with_letters_named(_("Edit {path}", path=path), before, after, edit.file.decoded.encoding)
+    return Preview(summary, unified(before, after, path), "diff", danger(edit), edit)
 
 
 def _as_write(root: ProjectRoot, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:

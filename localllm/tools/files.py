@@ -312,11 +312,13 @@ def _plan_write(context: ToolContext, file_path: str, content: str) -> _Change:
 
 def _preview_write(context: ToolContext, file_path: str, content: str) -> Preview:
     from localllm.text.diffing import unified
+    from localllm.tools.encoded_letters import with_letters_named
 
     change = _plan_write(context, file_path, content)
     detail = unified(change.old.text if change.old else None, change.new.text, shown(change.path))
+    summary, old = _("Write {path}", path=shown(change.path)), change.old.text if change.old else ""
     return Preview(
-        _("Write {path}", path=shown(change.path)),
+        with_letters_named(summary, old, change.new.text, change.new.encoding),
         detail,
         "diff",
         change.danger,
