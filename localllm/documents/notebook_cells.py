@@ -26,6 +26,8 @@ _MAGIC = late_pattern(
 )
 """Matches IPython's own commands, and no line of an expression that begins with `% name` or `!=`."""
 
+_ID = late_pattern(r"[\w-]{1,64}")
+
 _TYPES = {"markdown": "markdown", "md": "markdown", "raw": "raw", "text": "markdown"}
 
 
@@ -170,21 +172,36 @@ def compared(before: str, after: str) -> tuple[str, str]:
     """Return the texts of the cells of both versions; the files if these are no notebooks, or differ in more than what
     their cells say."""
     was, now = cells(before), cells(after)
-    if was is None or now is None or was == now or not _differ_only_in_sources(before, after):
+    if was is None or now is None or was == now or not _differ_only_in_sources(before, after, now):
         return before, after
     return cells_text(was), cells_text(now)
 
 
-def _differ_only_in_sources(before: str, after: str) -> bool:
-    """Return whether two notebooks have the same metadata and outputs, or none in a cell that was not there."""
-    was, now = json.loads(before), json.loads(after)
-    known = [_without_source(cell) for cell in was.pop("cells")]
-    others = [_without_source(cell) for cell in now.pop("cells")]
-    return was == now and all(cell in known or not any(cell.values()) for cell in others)
+def _differ_only_in_sources(before: str, after: str, wanted: Sequence[Cell]) -> bool:
+    """Return whether the new notebook is what the old one with the `wanted` cells would be: those that stay have the
+    outputs and metadata that they had, and new ones have none."""
+    place = replaced(before, wanted)
+    if place is None:
+        return False
+    start, end, put = place
+    expected, now = json.loads(before[:start] + put + before[end:]), json.loads(after)
+    old = {cell.get("id") for cell in json.loads(before)["cells"]} - {None}
+    pairs = list(zip(expected.pop("cells"), now.pop("cells"), strict=True))
+    return expected == now and all(
+        _without_source(one) == _without_source(other) and _is_id_of(other.get("id"), one.get("id"), old)
+        for one, other in pairs
+    )
 
 
 def _without_source(cell: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in cell.items() if key not in ("id", "cell_type", "source")}
+    return {key: value for key, value in cell.items() if value and key not in ("id", "cell_type", "source")}
+
+
+def _is_id_of(found: object, expected: object, old: set[object]) -> bool:
+    """Return whether a cell has the id that it had; that of a new one may be any."""
+    if expected in old or found is None:
+        return found == (expected if expected in old else None)
+    return isinstance(found, str) and bool(_ID.fullmatch(found))
 
 
 def _written(

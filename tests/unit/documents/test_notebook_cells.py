@@ -204,6 +204,8 @@ def test_a_line_of_an_expression_is_none_of_ipythons_commands() -> None:
         ('"metadata": {},\n "nbformat"', '"metadata": {"kernelspec": {"name": "evil"}},\n "nbformat"'),
         ('"1\\n"', '"<script>evil()</script>"'),
         ('"id": "a1",', '"id": "a1", "attachments": {"a.html": {}},'),
+        ('"id": "a1",', '"id": "z9",'),
+        ('"id": "a1",', ""),
     ],
 )
 def test_what_an_edit_changes_beside_cells_is_shown_with_them(old: str, new: str) -> None:
@@ -215,6 +217,26 @@ def test_what_an_edit_changes_beside_cells_is_shown_with_them(old: str, new: str
     assert after.count(old) == 1
     also = after.replace(old, new)
     assert compared(raw, also) == (raw, also)
+
+
+@each("lost", ["outputs", "metadata", "attachments", "execution_count"])
+def test_what_an_edit_takes_from_a_cell_that_stays_is_shown(lost: str) -> None:
+    cell: dict[str, Any] = CELLS[2] | {"metadata": {"tags": ["a"]}, "attachments": {"a.png": {}}, "execution_count": 7}
+    before = json.dumps(NOTEBOOK | {"cells": [*CELLS[:2], cell, CELLS[3]]}, indent=1)
+    empty: dict[str, Any] = cell | {lost: None if lost == "execution_count" else type(cell[lost])()}
+    after = json.dumps(NOTEBOOK | {"cells": [*CELLS[:2], empty | {"source": ["z = 1"]}, CELLS[3]]}, indent=1)
+    assert compared(before, after) == (before, after)
+
+
+def test_outputs_that_change_places_are_shown() -> None:
+    before = json.dumps(NOTEBOOK, indent=1)
+    swapped: list[dict[str, Any]] = [
+        CELLS[0],
+        CELLS[1] | {"outputs": CELLS[2]["outputs"], "source": ["z"]},
+        CELLS[2] | {"outputs": []},
+    ]
+    after = json.dumps(NOTEBOOK | {"cells": [*swapped, CELLS[3]]}, indent=1)
+    assert compared(before, after) == (before, after)
 
 
 def test_an_added_cell_is_shown_alone() -> None:
