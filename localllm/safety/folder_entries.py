@@ -22,6 +22,7 @@ _SHORT = late_pattern(r"~[0-9]")
 
 _FORMS: tuple[Literal["NFC", "NFD"], ...] = ("NFC", "NFD")
 _MOST_SPELLINGS = 100  # of a path; each is a mount for commands
+_LONGEST_NAME = 255  # bytes, on nearly every file system
 _DEEPEST_REMOVED = 200  # nested folders that a command left in the place of a file
 
 
@@ -250,9 +251,17 @@ def clear(folder: int, name: str, until: float) -> str:
     except FileNotFoundError:
         return ""
     taken = set(os.listdir(folder))
-    aside = next(new for number in count(1) if (new := f"{name}.aside{number}") not in taken)
+    aside = next(new for number in count(1) if (new := _aside(name, number)) not in taken)
     os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
     return aside
+
+
+def _aside(name: str, number: int) -> str:
+    """Return the name of what has to make way; the end of one that would be too long for a file system is left out."""
+    ending = f".aside{number}"
+    while len(os.fsencode(name)) + len(ending) > _LONGEST_NAME:
+        name = name[:-1]
+    return name + ending
 
 
 def remove_empty(folder: int, name: str, depth: int = 0) -> None:

@@ -64,6 +64,26 @@ async def test_what_was_changed_made_and_deleted_is_taken_back(store: Snapshots,
     assert not (root.path / "out" / "made").exists()
 
 
+@pytest.mark.parametrize("name", ["k" * 255, "k" * 249 + "é", "あ" * 85])
+async def test_a_file_with_the_longest_name_comes_back_beside_what_took_its_place(
+    store: Snapshots, root: ProjectRoot, name: str
+) -> None:
+    file = put(root.path / name, "old")
+    other = put(root.path / "other", "old")
+
+    def command() -> None:
+        file.unlink()
+        file.mkdir()
+        (file / "link").symlink_to("x")
+        other.write_text("new")
+
+    await ran(store, root, command)
+    assert not [undone for undone in store.undo(root) if undone.error]
+    assert (file.read_text(), other.read_text()) == ("old", "old")
+    aside = next(path for path in root.path.iterdir() if path.name.endswith(".aside1"))
+    assert (name.startswith(aside.name[:80]), (aside / "link").is_symlink()) == (True, True)
+
+
 async def test_a_file_of_a_year_far_off_stops_no_command(store: Snapshots, root: ProjectRoot) -> None:
     far = 99_999_999_999
     file = put(root.path / "a", "old")
