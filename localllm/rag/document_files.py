@@ -1,5 +1,6 @@
 """List the files to ingest: a folder's files that .gitignore does not exclude, each with its display name."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -64,6 +65,11 @@ def exclusion(project: Path, own: Sequence[str], others: Sequence[str]) -> Calla
     """Return a function that gives the patterns of a root: `own` for those in the project, `others` for any other."""
     real = Path(real_path(project))
     return lambda root: own if root.is_relative_to(real) else others
+
+
+def in_utf8(path: str) -> str:
+    """Return a path as it can be recorded: bytes of a name that is not UTF-8 are written out (`\\xe9`)."""
+    return path if path.isascii() else os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def is_beneath(path: str, roots: Sequence[Path]) -> bool:

@@ -7,7 +7,7 @@ any interruption, the next ingest knows which files to write again; their chunks
 import asyncio
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,7 +16,7 @@ from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import UNKNOWN, is_settled, stamp_of
 from localllm.rag.chunking import cut
 from localllm.rag.description import Contents
-from localllm.rag.document_files import Listed, is_beneath, listed_files
+from localllm.rag.document_files import Listed, in_utf8, is_beneath, listed_files
 from localllm.rag.embedding import TextEmbedder
 from localllm.rag.file_blocks import SkippedError, read_blocks, read_content
 from localllm.rag.manifest import KnownFile, Manifest
@@ -82,6 +82,7 @@ class Ingest:
         self._indexed = self._unchanged = self._removed = self._chunks = 0
         self._skipped: list[FileRecord] = []
         self._taken: set[str] = set()
+        self._odd: set[str] = set()
         self.has_closed = False
         """Passages were deleted because a rule now denies reading their file."""
         self.contents = Contents()
@@ -91,8 +92,8 @@ class Ingest:
         """Ingest the files of the roots. Raises KnowledgeBaseError, and LLMConnectionError if the embedding model
         fails; what was written before is kept."""
         self._known = await asyncio.to_thread(self._manifest.files)
-        await asyncio.to_thread(self._manifest.add_roots, map(str, roots))
-        listed = await asyncio.to_thread(lambda: list(listed_files(roots, self._exclude)))
+        await asyncio.to_thread(self._manifest.add_roots, (in_utf8(str(root)) for root in roots))
+        listed = await asyncio.to_thread(lambda: list(self._listed(roots)))
         there = {one.path for one in listed}
         gone = [path for path in self._known if path not in there and is_beneath(path, roots)]
         self._total = len(listed) + len(gone)
@@ -108,6 +109,15 @@ class Ingest:
         finally:
             await asyncio.to_thread(writer.close)
         return await asyncio.to_thread(self._report, roots)
+
+    def _listed(self, roots: Sequence[Path]) -> Iterator[Listed]:
+        """List the files. One whose name is not UTF-8 can be neither recorded nor cited: it is listed as it can be
+        shown, to be skipped."""
+        for one in listed_files(roots, self._exclude):
+            shown = Listed(in_utf8(one.path), in_utf8(one.file))
+            if shown != one:
+                self._odd.add(shown.path)
+            yield shown
 
     def note_unchanged(self) -> None:
         """Add the passages of files that this ingest left as they were to `contents`, after `run`."""
@@ -142,7 +152,7 @@ class Ingest:
             chunks=chunks,
             skipped=skipped,
             average_terms=self._collection.average_terms,
-            roots=tuple(dict.fromkeys((*current.roots, *map(str, roots)))),
+            roots=tuple(dict.fromkeys((*current.roots, *(in_utf8(str(root)) for root in roots)))),
         )
         self._store.save(self._collection)
         return self._collection
@@ -153,6 +163,8 @@ class Ingest:
         if self._is_closed(listed.path):
             self.has_closed |= bool(known and known.record.chunks)
             return await self._skip(listed, known, SkippedError("closed"), "", writer)
+        if listed.path in self._odd:
+            return await self._skip(listed, known, SkippedError("name"), "", writer)
         if known and known.finished and known.stamp != UNKNOWN and known.stamp == _stamp(listed.path):
             return self._leave(known)
         digest = ""
@@ -195,7 +207,7 @@ class Ingest:
         if error.reason != "changing":
             if known and known.record.chunks:
                 await self._delete([known], writer)
-            again = _may_be_read_now(record) or error.reason in ("unreadable", "closed")
+            again = _may_be_read_now(record) or error.reason in ("unreadable", "closed", "name")
             stamp = _stamp(listed.path)
             stamp = UNKNOWN if again or not is_settled(stamp) else stamp
             await asyncio.to_thread(self._manifest.finish, [KnownFile(record=record, stamp=stamp)])

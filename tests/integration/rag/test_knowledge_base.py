@@ -1,8 +1,10 @@
 """The knowledge base over the real engine: what is taken in is found, what is gone leaves."""
 
 import asyncio
+import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -116,6 +118,20 @@ def test_documents_of_the_project_are_cited_by_their_path_in_it(knowledge: Knowl
     ]
     (project / "pump.md").write_text("The pump has a warranty of nine years.\n")
     assert asyncio.run(knowledge.search("warranty of the pump", "notes")).outdated == ("pump.md",)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_a_file_whose_name_is_not_utf8_is_skipped_and_named(knowledge: KnowledgeBase, docs: Path) -> None:
+    odd = docs / os.fsdecode("テスト.txt".encode("cp932"))
+    odd.write_text("The pump is blue.\n")
+    for _ in range(2):
+        report = asyncio.run(knowledge.ingest([docs], "docs"))
+        skipped = {one.file: one.reason for one in report.skipped}
+        assert skipped == {"docs/notes.bin": "binary", r"docs/\x83e\x83X\x83g.txt": "name"}
+        assert (report.collection.files, report.removed) == (3, 0)
+    odd.rename(docs / "テスト.txt")
+    report = asyncio.run(knowledge.ingest([docs], "docs"))
+    assert ([one.reason for one in report.skipped], report.collection.files, report.removed) == (["binary"], 4, 1)
 
 
 def test_what_is_taken_in_is_found_with_its_place(knowledge: KnowledgeBase, docs: Path) -> None:
