@@ -253,6 +253,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{count} {count:?line says/lines say} TODO or FIXME:",
         "TODO や FIXME は {count} 行あります:",
     ),
+    "unnamed": (
+        "({count} {count:?file was/files were} not looked at: the name is not UTF-8.)",
+        "（名前が UTF-8 でないファイルが {count} 件あり、調べていません。）",
+    ),
     "unsure": (
         "I am not sure. The best places I found:",
         "確かではありません。最も近い場所:",

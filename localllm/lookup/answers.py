@@ -234,7 +234,13 @@ def _nothing(talk: Talk, index: ProjectIndex, terms: Sequence[Term]) -> str:
 
 
 def _more_to_come(talk: Talk, index: ProjectIndex) -> str:
-    return "\n" + talk.say("left_out", count=index.left_out) if index.left_out else ""
+    coming = "\n" + talk.say("left_out", count=index.left_out) if index.left_out else ""
+    return coming + unnamed_files(talk, index)
+
+
+def unnamed_files(talk: Talk, index: ProjectIndex) -> str:
+    """Return a line about the files that no answer knows of, as their names are not UTF-8; "" if there are none."""
+    return "\n" + talk.say("unnamed", count=index.unnamed) if index.unnamed else ""
 
 
 def lines_with(index: ProjectIndex, name: str, *, comments: bool = False) -> list[Hit]:

@@ -74,13 +74,21 @@ class Words(NamedTuple):
     body: str
 
 
+def _is_text(path: str) -> bool:
+    try:
+        return path.isascii() or bool(path.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 class ProjectIndex:
-    """The index of the project at `root`, opened for one question. `left_out`: files not indexed for lack of time."""
+    """The index of the project at `root`, opened for one question. `left_out`: files not indexed for lack of time;
+    `unnamed`: those whose names are not UTF-8, which are not."""
 
     def __init__(self, root: Path, cache: Path | None, exclude: Sequence[str] = (), closed: Sequence[str] = ()) -> None:
         """Open the index. `cache`: the file that stores it; `closed`: paths that must not be read."""
         self.root = root
-        self.left_out = 0
+        self.left_out = self.unnamed = 0
         self.exclude = tuple(exclude)
         self._closed = tuple(f"{path.rstrip('/')}/" for path in closed)
         self._root_fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -109,11 +117,14 @@ class ProjectIndex:
 
     def _files_there(self) -> dict[str, Stamp]:
         there: dict[str, Stamp] = {}
+        self.unnamed = 0
         for entry in walk(self.root, exclude=self.exclude):
             if entry.is_dir or entry.is_link or self.is_closed(entry.path) or len(there) == MOST_FILES:
                 continue
-            with suppress(OSError, UnicodeError):
-                entry.path.encode()
+            if not _is_text(entry.path):
+                self.unnamed += 1
+                continue
+            with suppress(OSError):
                 there[entry.path] = stamp_of(os.stat(entry.path, dir_fd=self._root_fd, follow_symlinks=False))
         return there
 

@@ -8,7 +8,16 @@ from typing import Literal
 
 from localllm.base.errors import LocalLLMError
 from localllm.lookup import vocabulary
-from localllm.lookup.answers import concept, definitions, excerpt, in_a_line, lines_with, numbered, shorten
+from localllm.lookup.answers import (
+    concept,
+    definitions,
+    excerpt,
+    in_a_line,
+    lines_with,
+    numbered,
+    shorten,
+    unnamed_files,
+)
 from localllm.lookup.code_units import documentation
 from localllm.lookup.conversation import Talk
 from localllm.lookup.file_kinds import is_secret, worth
@@ -49,7 +58,9 @@ def project(talk: Talk, index: ProjectIndex) -> str:
         hits = [(path, at, line) for at, line in enumerate(index.lines(path), 1) if re.match(r"\W*description\b", line)]
         said += numbered(hits[:1])
     heading = talk.say("about_project", name=index.root.name)
-    return "\n".join([heading, *said, "", talk.say("holds", count=len(paths)), *_folder_lines(paths, "", _FOLDERS)])
+    holds = talk.say("holds", count=len(paths))
+    listed = "\n".join([heading, *said, "", holds, *_folder_lines(paths, "", _FOLDERS)])
+    return listed + unnamed_files(talk, index)
 
 
 def path_described(talk: Talk, index: ProjectIndex, question: Question) -> str:

@@ -1,5 +1,6 @@
 """The embedded engine as a provider: cheap to import, with the tools it is offered."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +134,15 @@ async def test_long_lines_take_bounded_time(tmp_path: Path, question: str, passa
     for name in ("a.rs", "README.md"):
         (tmp_path / name).write_text(f"# {name}\n" + line * (390_000 // len(line)), "utf-8")
     assert await step(tmp_path, asked(question))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("question", ["What does this project do?", "Where is the zebra parser?"])
+async def test_files_whose_names_are_not_utf8_are_counted(tmp_path: Path, question: str) -> None:
+    (tmp_path / "README.md").write_text("# Shop\n\nA shop.\n")
+    for name in (b"caf\xe9.py", b"d\xff/x.md"):
+        file = tmp_path / os.fsdecode(name)
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("x = 1\n")
+    answer = text_of(await step(tmp_path, asked(question)))
+    assert "(2 files were not looked at: the name is not UTF-8.)" in answer
