@@ -13,6 +13,7 @@ from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, ch
 from localllm.sandbox.protect.content_rules import is_believed_for_content, is_judged_by_content
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.mercurial_requirements import harmless_requirements, is_requirements
+from localllm.sandbox.protect.new_work_trees import NewWorkTrees
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     folders_that_lead_to,
@@ -66,6 +67,7 @@ class HarmfulChanges:
         self._earlier = tuple(earlier)
         self._is_listed = is_listed
         self._filters = OwnFilters(root, known.before)
+        self._new_trees = NewWorkTrees(root, known)
         self._device = root.lstat().st_dev
 
     def was(self, path: str) -> Entry | None:
@@ -90,7 +92,7 @@ class HarmfulChanges:
             return not (may_go or self._went_with_its_repository(path))
         if before and (before.identity == after.identity or _is_same(before, after)):
             return False
-        if before is None and self._was_there(path, after):
+        if before is None and (self._was_there(path, after) or self._new_trees.has_copy(path, after)):
             return False
         return not (self._is_harmless(path, before, after) or self._keeps_objects_inside(path, after))
 

@@ -1,0 +1,95 @@
+"""Recognise what `git worktree add` brings: files of protected names that the project has at the same place."""
+
+import os
+import stat
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from localllm.base.folded_names import folded
+from localllm.sandbox.protect.command_records import CommandRecord
+from localllm.sandbox.protect.protected_paths import Entry, Reach, is_protected, joined, look_at
+from localllm.sandbox.protect.repositories.git_files import gitfile_target, led_to
+from localllm.sandbox.protect.repositories.repository import linked_data
+
+
+class NewWorkTrees:
+    """The linked work trees of the repository of the project `root` that were not there before (`known`).
+
+    Where all that protected files refer to is in one of them as it is in the project, or missing, a file that another
+    work tree had with the same content at the same place brings nothing new. Git would commit its removal.
+    """
+
+    def __init__(self, root: Path, known: CommandRecord) -> None:
+        self._root = root
+        self._known = known
+        self._found: dict[str, bool] = {}
+
+    def has_copy(self, path: str, after: Entry) -> bool:
+        """Return whether this is a file of such a work tree that brings nothing new."""
+        if not stat.S_ISREG(after.mode) or after.content is None:
+            return False
+        tree = self._tree_of(path)
+        return tree is not None and self._had(path.removeprefix(f"{tree}/"), after)
+
+    def _had(self, name: str, entry: Entry) -> bool:
+        """Return whether a work tree had the same at its path `name`."""
+        if ".git" in folded(name).split("/"):
+            return False
+        before = (self._known.before.get(joined(other, name)) for other in self._others)
+        return any(one and (one.mode, one.content) == (entry.mode, entry.content) for one in before)
+
+    def _tree_of(self, path: str) -> str | None:
+        """Return the new work tree that a path is in."""
+        while folder := path.rpartition("/")[0]:
+            if os.path.lexists(self._root / folder / ".git"):
+                break
+            path = folder
+        if folder and folder not in self._found:
+            self._found[folder] = self._is_new(folder) and self._is_like_the_others(folder)
+        return folder if folder and self._found[folder] else None
+
+    def _is_new(self, folder: str) -> bool:
+        if folder in self._known.repositories or is_protected(folder) or self._common is None:
+            return False
+        data = linked_data(self._root, self._root / folder / ".git")
+        return data is not None and data.parents[1] == self._common and data.parent.name == "worktrees"
+
+    @cached_property
+    def _common(self) -> Path | None:
+        """The data of the project's own repository, if it is in the project."""
+        git = self._root / ".git"
+        if not git.is_dir() or git.is_symlink():
+            git = Path(os.path.normpath(self._root / (led_to(git) or "..")))
+        return git if "" in self._known.repositories and git.is_relative_to(self._root) else None
+
+    @cached_property
+    def _others(self) -> list[str]:
+        """The work trees from before."""
+        return ["", *(folder for folder in sorted(self._known.repositories) if folder and self._is_linked(folder))]
+
+    def _is_linked(self, folder: str) -> bool:
+        file = self._known.before.get(f"{folder}/.git")
+        said = gitfile_target(file.content) if file and file.content and stat.S_ISREG(file.mode) else ""
+        data = Path(os.path.normpath(self._root / folder / said)) if said else None
+        return data is not None and data.parent.name == "worktrees" and data.parents[1] == self._common
+
+    def _is_like_the_others(self, tree: str) -> bool:
+        """Return whether nothing that protected files refer to is there with another content."""
+        there = {path for name in set(self._named()) if os.path.lexists(self._root / (path := f"{tree}/{name}"))}
+        folders = {os.path.dirname(f"{self._root}/{path}") for path in there}  # noqa: PTH120 - strings
+        if any(os.path.realpath(folder) != folder for folder in folders):
+            return False  # `look_at` reads nothing behind a link
+        reach = Reach()
+        found = look_at(self._root, sorted(there), self._known.before, reach=reach)
+        files = {path for path in there if not os.path.isdir(self._root / path)}  # noqa: PTH112 - a link may lead there
+        if not reach.is_complete or not files <= found.keys():
+            return False
+        return all(self._had(path.removeprefix(f"{tree}/"), entry) for path, entry in found.items())
+
+    def _named(self) -> Iterator[str]:
+        for name in self._known.named:
+            for other in self._others:
+                inside = name.removeprefix(f"{other}/") if other else name
+                if (not other or inside != name) and ".git" not in folded(inside).split("/"):
+                    yield inside

@@ -1,0 +1,105 @@
+"""A work tree that a command adds keeps the files that git commits, and gets no others of protected names."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.revert import ProtectedFiles
+
+FILES = {
+    ".github/workflows/ci.yml": "on: push\n",
+    ".vscode/settings.json": "{}\n",
+    ".envrc": "dotenv dev.env\n",
+    "dev.env": "A=1\n",
+    ".gitattributes": "*.key filter=crypt\n",
+    "s.key": "secret\n",
+    "sub/.gitlab-ci.yml": "x: {}\n",
+}
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    root = tmp_path / "project"
+    git(tmp_path, "init", "-q", "-b", "main", str(root))
+    git(root, "config", "filter.crypt.clean", "tr a-z n-za-m")
+    git(root, "config", "filter.crypt.smudge", "tr a-z n-za-m")
+    for name, content in FILES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "one")
+    return root
+
+
+def undone(root: Path, *commands: str) -> list[str]:
+    """What was put back of each command's changes."""
+    files = ProtectedFiles(root, None)
+    found: list[str] = []
+    for command in commands:
+        files.begin()
+        subprocess.run(command, shell=True, cwd=root, check=True, capture_output=True)
+        found += files.end()
+    return found
+
+
+def test_a_new_work_tree_keeps_its_files(root: Path) -> None:
+    assert undone(root, "git worktree add -q wt -b x", "git worktree add -q trees/y -b y", "touch wt/a") == []
+    assert all((root / "wt" / name).is_file() for name in FILES)
+    assert git(root / "wt", "status", "--short") == "?? a\n"
+    git(root / "wt", "commit", "-qam", "two", "--allow-empty")
+    assert git(root / "wt", "show", "HEAD:s.key") == "frperg\n", "still encrypted"
+
+
+def test_those_of_another_linked_work_tree_count(root: Path) -> None:
+    git(root, "worktree", "add", "-q", "old", "-b", "old")
+    (root / "old/.envrc").write_text("export B=1\n")
+    git(root / "old", "commit", "-qam", "two")
+    assert undone(root, "git worktree add -q wt old -b x") == []
+
+
+@pytest.mark.parametrize(
+    ("command", "back"),
+    [
+        ("echo evil > wt/.envrc", ["wt/.envrc"]),
+        ("echo {} > wt/.vscode/tasks.json", ["wt/.vscode/tasks.json"]),
+        ("chmod +x wt/sub/.gitlab-ci.yml", ["wt/sub/.gitlab-ci.yml"]),
+        ("cp -r .vscode wt/sub", ["wt/sub/.vscode/settings.json"]),
+        ('echo "* -filter" > wt/.gitattributes', ["wt/.gitattributes"]),
+    ],
+)
+def test_what_is_new_there_is_put_back(root: Path, command: str, back: list[str]) -> None:
+    assert undone(root, f"git worktree add -q wt -b x; {command}") == back
+
+
+@pytest.mark.parametrize("command", ["echo A=2 > wt/dev.env", "rm wt/dev.env; ln -s README wt/dev.env"])
+def test_what_refers_to_another_content_does_not_stay(root: Path, command: str) -> None:
+    assert "wt/.envrc" in undone(root, f"git worktree add -q wt -b x; {command}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mkdir wt; cp -r .envrc dev.env .vscode wt",
+        "git init -q wt; cp -r .envrc dev.env .vscode wt",
+        "git init -q own; cp .envrc own; cd own; git add .; git commit -qm x; git worktree add -q ../wt -b x",
+        "git worktree add -q wt -b x; rm wt/.git",
+        "git worktree add -q .vscode/wt -b x; mv .vscode/wt wt",
+    ],
+)
+def test_it_has_to_be_a_work_tree_of_the_projects_repository(root: Path, command: str) -> None:
+    subprocess.run("git config user.name a; git config user.email a@b", shell=True, cwd=root, check=True)
+    command = f"export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a; {command}"
+    assert "wt/.envrc" in undone(root, command)
+
+
+def test_a_file_that_the_user_removed_from_a_work_tree_does_not_come_back(root: Path) -> None:
+    git(root, "worktree", "add", "-q", "wt", "-b", "x")
+    (root / "wt/.envrc").unlink()
+    assert undone(root, "cp .envrc wt") == ["wt/.envrc"]
