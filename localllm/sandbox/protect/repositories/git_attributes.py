@@ -8,6 +8,7 @@ import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
@@ -71,8 +72,12 @@ class OwnFilters:
             return True
         if before is None or after is None:
             return False
-        has_macro = any(_has_misleading_macro(one.content) for path, one in self._entries.items() if _is_list(path))
-        return _lines(before, has_macro=has_macro) == _lines(after, has_macro=has_macro)
+        old, new = (_lines(content, has_macro=self._has_macro) for content in (before, after))
+        return old == new
+
+    @cached_property
+    def _has_macro(self) -> bool:
+        return any(_has_misleading_macro(one.content) for path, one in self._entries.items() if _is_list(path))
 
 
 def is_closed_attributes(root: Path, path: str) -> bool:

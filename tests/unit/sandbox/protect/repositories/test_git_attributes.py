@@ -9,6 +9,7 @@ import pytest
 
 from localllm.safety.protection import Protection
 from localllm.sandbox.protect.protected_paths import Entry
+from localllm.sandbox.protect.repositories import git_attributes
 from localllm.sandbox.protect.repositories.git_attributes import OwnFilters, is_closed_attributes
 from localllm.sandbox.protect.revert import ProtectedFiles
 
@@ -230,3 +231,20 @@ def test_the_filters_of_a_repository_in_the_project_count(root: Path, tmp_path: 
     assert is_closed_attributes(root, ".gitattributes") == (kind == "own")
     assert not is_closed_attributes(root, "sub/key")
     assert not changed(root, "sub/.gitattributes", "* -filter\n")
+
+
+def test_many_files_of_attributes_are_looked_through_for_macros_once(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encrypt(root)
+    looked_at, has_macro = list[bytes | None](), git_attributes._has_misleading_macro  # pyright: ignore[reportPrivateUsage]
+
+    def look(content: bytes | None) -> bool:
+        looked_at.append(content)
+        return has_macro(content)
+
+    monkeypatch.setattr(git_attributes, "_has_misleading_macro", look)
+    entries = {f"{number}/.gitattributes": Entry(0o100644, (), b"*.sh text\n") for number in range(50)}
+    filters = OwnFilters(root, entries)
+    assert all(filters.may_change(b"*.sh text\n", b"*.py text\n") for _ in entries)
+    assert len(looked_at) == len(entries)
