@@ -30,6 +30,8 @@ _HARMLESS = re.compile(
 _MACRO = re.compile(rb'(?:\[attr\]|("(?:\[|\\133)))([^ \t\r]*)(.*)', re.DOTALL)
 """A line that defines one; its name may be in quotes."""
 
+_BLANKS = re.compile(rb"[ \t\r]+")
+
 _TOO_LONG = 2_048
 """Bytes of a line that git passes over (attr.h)."""
 
@@ -43,14 +45,15 @@ class OwnFilters:
         self._root = root
         self._entries = entries
         self._folders = folders
-        self._is_any: bool | None = None
 
     @property
     def is_any(self) -> bool:
         """Whether there is one."""
-        if self._is_any is None:
-            self._is_any = any(map(_is_filter, self._settings()))
-        return self._is_any
+        return bool(self._names)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(one.subsection for one in self._settings() if _is_filter(one))
 
     def _settings(self) -> Iterator[Setting]:
         yield from git_settings_of_user(os.environ)
@@ -67,13 +70,18 @@ class OwnFilters:
 
     def may_change(self, before: bytes | None, after: bytes | None) -> bool:
         """Return whether `.gitattributes` may change from and to this content, b"" if there is none; None if it is too
-        large to be read."""
+        large to be read. Where the user has one filter only, lines that set it may be added, as by a checkout: without
+        them the next commit would have a secret in clear."""
         if not self.is_any:
             return True
         if before is None or after is None:
             return False
         old, new = (_lines(content, has_macro=self._has_macro) for content in (before, after))
-        return old == new
+        return old == new or (not self._has_macro and self._only_name != "" and _only_sets(self._only_name, old, new))
+
+    @property
+    def _only_name(self) -> str:
+        return next(iter(self._names)) if len(self._names) == 1 else ""
 
     @cached_property
     def _has_macro(self) -> bool:
@@ -110,6 +118,31 @@ def _lines(content: bytes, *, has_macro: bool) -> list[bytes]:
     lines = _split(content)
     has_macro = has_macro or any(line.startswith(b"[") or _MACRO.match(line) for line in lines)
     return [line for line in lines if len(line) >= _TOO_LONG or not _is_harmless(line, has_macro=has_macro)]
+
+
+def _only_sets(name: str, before: list[bytes], after: list[bytes]) -> bool:
+    """Return whether the lines after are those before, in their order, and others that set only the filter `name`."""
+    if any(line.startswith((b'"', b"[")) for line in (*before, *after)):
+        return False  # there may be a macro with the name of a harmless attribute
+    left = iter([*before, None])
+    expected = next(left)
+    for line in after:
+        if line == expected:
+            expected = next(left)
+        elif not _sets(os.fsencode(name), line):
+            return False
+    return expected is None
+
+
+def _sets(name: bytes, line: bytes) -> bool:
+    """Return whether a line sets only this filter; or takes one off the `.gitattributes` themselves, which git reads
+    without it."""
+    if len(line) >= _TOO_LONG:
+        return False
+    pattern, *attributes = _BLANKS.split(line)
+    harmful = [one for one in attributes if not _are_harmless(one)]
+    is_set = set(harmful) == {b"filter=" + name}
+    return is_set or (pattern == b".gitattributes" and set(harmful) <= {b"!filter", b"-filter"})
 
 
 def _is_harmless(line: bytes, *, has_macro: bool) -> bool:

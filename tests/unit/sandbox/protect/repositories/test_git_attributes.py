@@ -66,6 +66,48 @@ def test_a_change_that_takes_the_filter_off_is_put_back(root: Path, path: str, t
     assert not changed(root, path, text)
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("new/.gitattributes", "*.key filter=git-crypt diff=git-crypt\n.gitattributes !filter !diff\n"),
+        (".gitattributes", f"{SECRET}*.pem filter=git-crypt -text\n"),
+        (".gitattributes", f"*.pem\tfilter=git-crypt \t\n*.sh text\n{SECRET}"),
+    ],
+)
+def test_lines_that_set_the_only_filter_may_be_added(root: Path, path: str, text: str) -> None:
+    """As by a checkout of another branch. Without them the next commit would have the secrets in clear."""
+    encrypt(root)
+    assert changed(root, path, text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "* filter=git-crypt\f-filter",
+        "* filter=git-crypt filter=lfs",
+        "* filter=git-crypt !filter",
+        "* filter=Git-crypt",
+        "* filter=git-crypt odd",
+        "* filter",
+        "* filter=lfs",
+        '"*" filter=git-crypt',
+        "[attr]text filter=git-crypt",
+        "*/.gitattributes/key !filter",
+        f"* filter=git-crypt{' ' * 2_048}text",
+    ],
+)
+def test_other_lines_for_filters_may_not(root: Path, line: str) -> None:
+    encrypt(root)
+    assert not changed(root, ".gitattributes", f"{SECRET}{line}\n")
+
+
+def test_lines_may_not_be_added_where_another_filter_could_be_set(root: Path) -> None:
+    encrypt(root)
+    encrypt(root, "other")
+    assert not changed(root, ".gitattributes", f"{SECRET}* filter=other\n")
+    assert not changed(root, "new/.gitattributes", "* filter=git-crypt\n")
+
+
 def test_a_macro_may_have_a_harmless_name(root: Path) -> None:
     encrypt(root)
     lines = f"[attr]linguist-plain !filter\n{SECRET}"
@@ -163,10 +205,13 @@ ATTRIBUTES = [
 ]
 
 
-def odd_line(dice: random.Random) -> bytes:
+SETTING = [*[b"filter=git-crypt"] * 30, *(b"filter=git-crypt" + rest for rest in (b"\f-filter", b"\0-filter", b"x"))]
+
+
+def odd_line(dice: random.Random, attributes: list[bytes] = ATTRIBUTES) -> bytes:
     line = dice.choice(BEGINS) + dice.choice([*PATTERNS, *PATTERNS, *MACROS])
     for _ in range(dice.randrange(1, 3)):
-        line += dice.choice(BETWEEN) + dice.choice(ATTRIBUTES)
+        line += dice.choice(BETWEEN) + dice.choice(attributes)
     return line + dice.choice([b"", b" ", b"\r", b"\r\r"])
 
 
@@ -194,6 +239,24 @@ def test_a_change_that_is_taken_for_harmless_changes_no_filter_for_git(root: Pat
         harmless += may_change
         harmful += is_other
     assert min(harmless, harmful) > 20
+
+
+def test_lines_that_may_be_added_take_no_filter_off_for_git(root: Path) -> None:
+    encrypt(root)
+    dice = random.Random(27)
+    kept = lost = 0
+    for _ in range(600):
+        lines = [odd_line(dice, [*ATTRIBUTES, *SETTING]) for _ in range(dice.randrange(3))]
+        at = dice.randrange(len(lines) + 1)
+        before = b"\n".join(lines)
+        after = b"\n".join((*lines[:at], odd_line(dice, [*ATTRIBUTES, *SETTING]), *lines[at:]))
+        seen = (attributes_of(root, content).splitlines() for content in (before, after))
+        changes = {new.rpartition(b" ")[2] for old, new in zip(*seen, strict=True) if old != new}
+        may_change = OwnFilters(root, {}).may_change(before, after)
+        assert not may_change or changes <= {b"git-crypt"}, (before, after)
+        kept += bool(changes and may_change)
+        lost += bool(changes - {b"git-crypt"})
+    assert min(kept, lost) > 10
 
 
 def test_a_macro_of_another_file_may_have_a_harmless_name(root: Path) -> None:
