@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
-import msgspec
-
 from localllm.agent.phrases.agreements import is_agreement
 from localllm.agent.phrases.phrase_search import has_any
-from localllm.agent.phrases.request_phrases import banned_files, banned_runs, forbids_change, forbids_commit
+from localllm.agent.phrases.request_phrases import (
+    asks_for_commit,
+    banned_files,
+    banned_runs,
+    forbids_change,
+    forbids_commit,
+)
 from localllm.agent.plan_mode import ACCEPTED
 from localllm.base.i18n import Phrase, _
 from localllm.tools.call_judge import NO_BANS, Bans
@@ -22,7 +26,9 @@ _PROHIBITIONS = (
 def bans_of(words: str) -> Bans:
     """Return what the words forbid."""
     files, addresses = banned_files(words), shunned_addresses(words)
-    return Bans(files, forbids_commit(words), *banned_runs(words), addresses, forbids_change(words))
+    changes = forbids_change(words)
+    records = changes and not asks_for_commit(words)
+    return Bans(files, forbids_commit(words), *banned_runs(words), addresses, changes, records)
 
 
 def bans_after(earlier: Bans, words: str, is_planned: Callable[[], bool] = lambda: False) -> Bans:
@@ -37,7 +43,7 @@ def bans_after(earlier: Bans, words: str, is_planned: Callable[[], bool] = lambd
         [name for name in names if name.removeprefix("./") not in wanted]
         for names in (earlier.files, earlier.runs, earlier.dry_runs)
     )
-    return bans | msgspec.structs.replace(earlier, files=files, runs=runs, dry_runs=dry, addresses=(), changes=False)
+    return bans | Bans(files, earlier.commits and not asks_for_commit(words), runs, dry)
 
 
 def bans_of_refusal(result: ToolResult) -> Bans:

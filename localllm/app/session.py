@@ -392,7 +392,7 @@ class Conversation:
                 bans = bans_after(bans, words)
                 addresses = msgspec.structs.replace(NO_BANS, addresses=bans.addresses)
                 tools.hear(wanted_part(before.typed.get(words, words)), bans=addresses)
-            tools.hear("", bans=msgspec.structs.replace(bans, addresses=(), changes=False))
+            tools.hear("", bans=msgspec.structs.replace(bans, addresses=(), changes=False, records=False))
         if before.history.is_answered:
             self._profile = profile_named(before.profile) or self._profile
             tools.offer_only(self._profile.tools, brief=self._profile.brief)

@@ -16,13 +16,40 @@ _WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
 """Options of git whose value is the next word."""
 
 
+_COMMITTING = frozenset("commit revert cherry-pick merge am".split())
+_WITHOUT_COMMIT = frozenset("--no-commit -n --abort --quit --skip --ff-only --squash --dry-run".split())
+_RECORDING = _COMMITTING | frozenset("add push tag branch update-ref symbolic-ref notes rebase pull".split())
+_LISTING = ("-l", "--list", "-a", "-r", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n")
+
+
 def commits(line: Line) -> bool:
-    """Return whether a part of it is `git commit`."""
-    return "commit" in line.text and any(
-        program_of(words[0]) == "git" and _verb([word.text for word in words]) == "commit"
-        for words in line.commands
-        if words
+    """Return whether a part of it commits by git."""
+    return any(
+        verb == "commit" or (verb in _COMMITTING and not _WITHOUT_COMMIT.intersection(texts))
+        for verb, texts in _git_verbs(line)
     )
+
+
+def records(line: Line) -> bool:
+    """Return whether a part of it changes what git has recorded: commits, branches, tags, the index."""
+    for verb, texts in _git_verbs(line):
+        if verb in ("branch", "tag", "notes", "symbolic-ref"):
+            rest = texts[texts.index(verb) + 1 :]
+            is_list = any(text.startswith(_LISTING) for text in rest) or rest[:1] in (["show"], ["list"], ["--short"])
+            operands = sum(text[:1] != "-" for text in rest)
+            if not is_list and operands > (verb == "symbolic-ref"):
+                return True
+        elif verb in _RECORDING and not {"--dry-run", "-n"}.intersection(texts):
+            return True
+    return False
+
+
+def _git_verbs(line: Line) -> Iterator[tuple[str, list[str]]]:
+    """Yield the command of git in each part of the line that is one, and the words of that part."""
+    for words in line.commands if "git" in line.text else ():
+        if words and program_of(words[0]) == "git":
+            texts = [word.text for word in words]
+            yield _verb(texts), texts
 
 
 def _verb(words: Sequence[str]) -> str:

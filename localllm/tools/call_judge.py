@@ -40,7 +40,8 @@ NO_FACTS = CommandFacts()
 
 class Bans(msgspec.Struct, frozen=True):
     """What a request forbids: changes of `files`, and in folders, which end with `/`; commits; to run files, or to run
-    them other than as a dry run; to read addresses, which holds until they are typed again; all `changes` of files."""
+    them other than as a dry run; to read addresses, which holds until they are typed again; all `changes` of files;
+    with them, of what git `records` of them: commits, branches, tags."""
 
     files: Sequence[str] = ()
     commits: bool = False
@@ -48,6 +49,7 @@ class Bans(msgspec.Struct, frozen=True):
     dry_runs: Sequence[str] = ()
     addresses: Sequence[str] = ()
     changes: bool = False
+    records: bool = False
 
     def __bool__(self) -> bool:
         return any(msgspec.structs.astuple(self))
@@ -65,6 +67,7 @@ class Bans(msgspec.Struct, frozen=True):
             both(self.dry_runs, other.dry_runs),
             both(self.addresses, other.addresses),
             self.changes or other.changes,
+            self.records or other.records,
         )
 
 
@@ -154,27 +157,32 @@ class CallJudge:
         if verdict.decision == "deny":
             key = "denied_plan_mode" if verdict.why == "plan" else "denied_by_rule"
             raise SafetyViolationError(key, name=tool.name, rule=verdict.rule)
-        if verdict.dangerous or verdict.guards:
+        if verdict.dangerous:
             return verdict
-        if self.bans.changes and tool.writes and self._spoils_more(self.written(tool, arguments, root)):
-            return Verdict("ask", why="unwanted")
         why = self._forbidden(tool, arguments, root) or ("moved_away" if facts.moves_away else "")
-        return Verdict("ask", why=why) if why else verdict
+        return Verdict("ask", verdict.rule, why=why, guards=verdict.guards) if why else verdict
 
     def _forbidden(self, tool: Tool, arguments: dict[str, Any], root: ProjectRoot) -> Why:
         """Return what the user forbids that the call does."""
         bans = self.bans
+        changes = bans.changes and (tool.writes or self._touched(tool, arguments))
+        if changes and self._spoils_more(self.written(tool, arguments, root)):
+            return "unwanted"
         if self._shunned and self._is_shunned(tool, arguments):
             return "no_address"
         if bans.files and self._are_banned(self.written(tool, arguments, root)):
             return "banned"
-        if tool.name == COMMAND_TOOL and (bans.changes or bans.commits or bans.runs or bans.dry_runs):
+        if tool.name == COMMAND_TOOL and bans:
             from localllm.tools import banned_commands as banned  # few requests forbid anything
 
             line, folder = line_of(arguments["command"]), arguments["working_dir"] or "."
-            changed = banned.files_changed(line, folder, root) if bans.changes else []
-            if changed and self._spoils_more(changed):
+            changed = banned.files_changed(line, folder, root) if bans.changes or bans.files else []
+            if bans.changes and changed and self._spoils_more(changed):
                 return "unwanted"
+            if bans.records and banned.records(line):
+                return "unwanted"
+            if bans.files and self._are_banned([*changed, *(f"{path}/" for path in changed)], with_folders=True):
+                return "banned"
             if bans.commits and banned.commits(line):
                 return "no_commit"
             run = banned.files_run(line, folder, root) if bans.runs or bans.dry_runs else []
@@ -182,7 +190,9 @@ class CallJudge:
                 return "no_run"
             dry = [path for path in run if is_among(path, bans.dry_runs)]
             return "dry_run" if dry and not banned.may_be_dry(line, dry) else ""
-        return "no_commit" if bans.commits and tool.name == _COMMITTER else ""
+        if tool.name == _COMMITTER and (bans.commits or bans.records):
+            return "no_commit" if bans.commits else "unwanted"
+        return ""
 
     def _is_shunned(self, tool: Tool, arguments: dict[str, Any]) -> bool:
         """Return whether it reads an address that the user has forbidden, or is a command with one."""
@@ -199,8 +209,14 @@ class CallJudge:
             is_shunned(url, one) and not was_typed(url, said, or_host=False) for url in urls for one, said in shunned
         )
 
-    def _are_banned(self, paths: Iterable[str]) -> bool:
-        return any(is_among(path, self.bans.files) for path in paths if path not in self.spoiled)
+    def _are_banned(self, paths: Iterable[str], *, with_folders: bool = False) -> bool:
+        """Return whether one of the paths is to be left as it is; `with_folders`: or a file in one is."""
+        changed = [path for path in paths if path not in self.spoiled]
+        inside = [one.removeprefix("./") for one in self.bans.files] if with_folders else []
+        return any(
+            is_among(path, self.bans.files) or (path[-1:] == "/" and any(one.startswith(path) for one in inside))
+            for path in changed
+        )
 
     def _spoils_more(self, paths: Collection[str]) -> bool:
         return not paths or not self.spoiled.issuperset(paths)

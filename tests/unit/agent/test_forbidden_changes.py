@@ -82,6 +82,36 @@ async def test_so_is_a_command_that_names_a_file_to_change(tmp_path: Path, comma
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["a.py"]
 
 
+TICK = call("todo", action="finish", text="Write the docs")
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        call("git_commit", message="more", files=["LOCALLLM.md"]),
+        call("run_command", command="git branch -m renamed"),
+        call("run_command", command="git tag v1; git log"),
+        TICK,
+    ],
+)
+async def test_so_is_what_changes_the_repository_or_the_list_of_tasks(tmp_path: Path, made: dict[str, object]) -> None:
+    (tmp_path / "LOCALLLM.md").write_text("## TODO\n\n- [ ] Write the docs\n")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    confirmer = Answering(approve=False)
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode="auto"))
+    await make_agent(scripted(made, ANSWER, ANSWER), tmp_path, tools=tools).execute_query(REVIEWS[0])
+    assert [one.reason for one in confirmer.asked] == ["You asked that nothing be changed."]
+
+
+@pytest.mark.parametrize("command", ["git branch -a", "git tag -l 'v*'", "git log", "git branch --contains HEAD"])
+async def test_a_look_at_the_repository_is_not(tmp_path: Path, command: str) -> None:
+    confirmer = Answering(approve=False)
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode="auto"))
+    agent = make_agent(scripted(call("run_command", command=command), ANSWER, ANSWER), tmp_path, tools=tools)
+    await agent.execute_query(REVIEWS[0])
+    assert confirmer.asked == []
+
+
 @pytest.mark.parametrize("mode", ["auto-edit", "auto"])
 async def test_a_person_is_asked_about_it(tmp_path: Path, mode: str) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")

@@ -236,3 +236,38 @@ async def test_what_the_answer_to_a_question_forbids_is_asked_about(tmp_path: Pa
     obeyed = call("edit_file", file_path="AGENTS.md", old_string="x = 1", new_string="x = 2")
     await make_agent(scripted(obeyed, FIX_A, ANSWER, ANSWER), tmp_path, tools=tools).execute_query("Set x to 2.")
     assert [one.reason for one in confirmer.asked][1:] == [BANNED.strip()]
+
+
+@pytest.mark.parametrize(
+    ("command", "is_asked"),
+    [
+        ("sed -i 's/1/2/' lib/a.py", True),
+        ("cd lib && rm a.py", True),
+        ("echo x >> lib/a.py", True),
+        ("rm -r lib", True),
+        ("sed -i 's/1/2/' b.py", False),
+        ("cp lib/a.py c.py", False),
+        ("cat lib/a.py > c.py", False),
+        ("rm -r old", False),
+    ],
+)
+async def test_a_command_that_names_one_to_change_it_is_asked_about(
+    tmp_path: Path, command: str, is_asked: bool
+) -> None:
+    put_files(tmp_path)
+    (tmp_path / "old").mkdir()
+    confirmer = Answering(approve=False)
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode="auto"))
+    request = "Set x to 2 in b.py. Do not touch lib/a.py."
+    turns = [call("run_command", command=command), ANSWER, ANSWER, ANSWER]
+    await make_agent(scripted(*turns), tmp_path, tools=tools).execute_query(request)
+    assert [one.reason for one in confirmer.asked] == [BANNED.strip()] * is_asked
+
+
+async def test_a_rule_that_asks_before_a_file_is_read_allows_no_change_of_it(tmp_path: Path) -> None:
+    put_files(tmp_path)
+    safety = SafetySettings(mode="auto-edit", ask=("read_file(b.py)",))
+    tools = make_tools(tmp_path, confirmer=HeadlessConfirmer(approve_all=True), safety=safety)
+    agent = make_agent(scripted(FIX_B, ANSWER, ANSWER), tmp_path, tools=tools)
+    await agent.execute_query("What is 1 + 1? Do not touch b.py.")
+    assert (tmp_path / "b.py").read_text() == "x = 1\n"
