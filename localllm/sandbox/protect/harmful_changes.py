@@ -34,7 +34,7 @@ from localllm.sandbox.protect.repositories.git_settings import (
 )
 from localllm.sandbox.protect.repositories.index_entries import settings_of
 from localllm.sandbox.protect.repositories.nested_repositories import (
-    diverts_pushes,
+    AroundRepositories,
     remotes_elsewhere,
     settings_in,
     work_tree_in,
@@ -68,6 +68,7 @@ class HarmfulChanges:
         self._is_listed = is_listed
         self._filters = OwnFilters(root, known.before)
         self._new_trees = NewWorkTrees(root, known)
+        self._around = AroundRepositories()
         self._device = root.lstat().st_dev
 
     def was(self, path: str) -> Entry | None:
@@ -145,7 +146,7 @@ class HarmfulChanges:
         if (own := self._before(settings_of(data / "index"))) and own.content:
             known |= remotes_elsewhere(own.content)
         new = addresses - known - self._of_moved
-        return not all(map(self._is_at_listed_host, new)) or diverts_pushes(top, settings)
+        return not all(map(self._is_at_listed_host, new)) or self._around.diverts_pushes(top, settings)
 
     @cached_property
     def _of_moved(self) -> set[str]:

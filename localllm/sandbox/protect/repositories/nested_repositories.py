@@ -3,6 +3,7 @@ another remote, while `git status` says the same in both."""
 
 import os
 import struct
+import time
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from localllm.sandbox.protect.repositories.index_entries import (
 _MOST_SETTINGS = 1 << 19  # bytes
 _SPLIT = b"link"  # an index whose entries are for the most part in another file
 _MOST_KNOWN = 4
+_MOST_SECONDS = 10.0  # spent on indexes in one look
 
 
 class _Tracked(NamedTuple):
@@ -34,14 +36,53 @@ class _Tracked(NamedTuple):
     is_split: bool
 
 
+_NONE = _Tracked(frozenset(), frozenset(), is_split=False)
+
 _known: dict[bytes, _Tracked] = {}
-"""By a hash of the index: one that lies around many new repositories is parsed once."""
+"""By a hash of the index: one that has not changed since the last look is not parsed again."""
 
 
-def diverts_pushes(top: Path, settings: bytes) -> bool:
-    """Return whether a repository with these settings and its work tree at `top` may send files of a repository around
-    to another machine."""
-    return bool(remotes_elsewhere(settings)) and any(_is_tracked(top, above) for above in top.parents)
+class AroundRepositories:
+    """What the repositories around new ones list, during one look, in which each index is read once. Of those that
+    exceed `MOST_BYTES` or `_MOST_SECONDS`, for all together, it is not known: they may list anything."""
+
+    def __init__(self) -> None:
+        self._listed: dict[Path, _Tracked | None] = {}
+        self._room = MOST_BYTES
+        self._spent = 0.0
+
+    def diverts_pushes(self, top: Path, settings: bytes) -> bool:
+        """Return whether a repository with these settings and its work tree at `top` may send files of a repository
+        around to another machine."""
+        return bool(remotes_elsewhere(settings)) and any(self._is_tracked(top, above) for above in top.parents)
+
+    def _is_tracked(self, top: Path, above: Path) -> bool:
+        """Return whether the repository with its work tree at `above`, if there is one, has files in the folder `top`,
+        or cannot be read."""
+        if above not in self._listed:
+            begun = time.monotonic()
+            self._listed[above] = self._read(above) if self._spent < _MOST_SECONDS else None
+            self._spent += time.monotonic() - begun
+        tracked = self._listed[above]
+        if tracked is None:
+            return True
+        folder = folded(str(top.relative_to(above)))
+        ends = (at for at, character in enumerate(f"{folder}/") if character == "/")
+        return tracked.is_split or folder in tracked.folders or any(folder[:end] in tracked.whole for end in ends)
+
+    def _read(self, above: Path) -> _Tracked | None:
+        """Return what the repository with its work tree at `above`, if there is one, lists; None if it is too much, or
+        cannot be read."""
+        git = above / ".git"
+        data = git if git.is_dir() else git.parent / (led_to(git) or ".git")
+        try:
+            content, size = content_of(data / "index", self._room), hash_size(settings_of(data / "index"))
+            self._room -= len(content)
+            return _tracked_in(content, size)
+        except (FileNotFoundError, NotADirectoryError):
+            return _NONE
+        except (OSError, ValueError, IndexError, struct.error):
+            return None
 
 
 def settings_in(data: Path) -> bytes:
@@ -63,23 +104,6 @@ def work_tree_in(settings: bytes, data: Path) -> Path | None:
     """Return the work tree that the settings of the repository with this data name; None if they name none."""
     named = [one.value for one in parse(settings) if (one.section, one.name) == ("core", "worktree")]
     return Path(os.path.normpath(data / named[-1])) if named else None
-
-
-def _is_tracked(top: Path, above: Path) -> bool:
-    """Return whether the repository with its work tree at `above`, if there is one, has files in the folder `top`, or
-    cannot be read."""
-    git = above / ".git"
-    data = git if git.is_dir() else git.parent / (led_to(git) or ".git")
-    try:
-        content, size = content_of(data / "index", MOST_BYTES), hash_size(settings_of(data / "index"))
-        tracked = _tracked_in(content, size)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError, IndexError, struct.error):
-        return True
-    folder = folded(str(top.relative_to(above)))
-    ends = (at for at, character in enumerate(f"{folder}/") if character == "/")
-    return tracked.is_split or folder in tracked.folders or any(folder[:end] in tracked.whole for end in ends)
 
 
 def _tracked_in(content: bytes, size: int) -> _Tracked:
