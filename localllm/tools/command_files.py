@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from localllm.safety.shell_parser import Script
     from localllm.sandbox.runner import CommandResult
     from localllm.tools.merge_state import MergeState
+    from localllm.tools.repository_marks import Marks
 
 _GREPS = ("grep", "egrep", "fgrep")
 _RECURSIVE = late_pattern(r"-[a-qs-zA-QS-Z]*+[rR][a-zA-Z]*+|--(?:dereference-)?recursive")
@@ -106,14 +107,14 @@ def remarks_for_user(
     folder: str,
     result: "CommandResult",
     merge: "MergeState | None",
-    patterns: frozenset[str],
+    marks: "Marks",
 ) -> list[Phrase]:
     """Return remarks for model and user on what else the command has done: in the repository, and to what it moved."""
     from localllm.tools.commit_remarks import remarks_on_commit
-    from localllm.tools.exclude_file import remarks_on_excluded
+    from localllm.tools.repository_marks import remarks_on_marks
 
     of_commit = remarks_on_commit(root, merge) if result.level != "none" else []
-    return [*of_commit, *remarks_on_excluded(root, patterns), *moved_away(command, folder, root, result)]
+    return [*of_commit, *remarks_on_marks(root, marks), *moved_away(command, folder, root, result)]
 
 
 def moved_away(command: str, folder: str, root: Path, result: "CommandResult") -> Iterator[Phrase]:

@@ -199,11 +199,11 @@ async def run_command(
     seconds = _seconds(context, timeout)
     parts = line_of(command).script.pipeline
     cwd = context.root.path / folder
-    from localllm.tools.exclude_file import excluded  # not needed at the start
     from localllm.tools.merge_state import state_before, taken_with_markers
+    from localllm.tools.repository_marks import marks_of  # not needed at the start
 
     merge = await asyncio.to_thread(state_before, context.root.path, command)
-    patterns = await asyncio.to_thread(excluded, context.root.path)
+    marks = await asyncio.to_thread(marks_of, context.root.path)
     try:
         async with LiveOutput(context.emit) as live:
             result = await context.runner.run(
@@ -227,7 +227,7 @@ async def run_command(
     from localllm.tools.command_files import missing_files, not_executable, other_encoding, remarks_for_user
 
     root = context.root.path.resolve()
-    told = await asyncio.to_thread(remarks_for_user, context.root.path, command, folder, result, merge, patterns)
+    told = await asyncio.to_thread(remarks_for_user, context.root.path, command, folder, result, merge, marks)
     for remark in told:
         context.emit(Notice(text=str(remark), level="warning"))
     if result.overlooked:
