@@ -6,7 +6,6 @@ whether the connection is reusable.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from typing import NoReturn, cast
 
 from localllm.llm.addresses import hosts_to_try
@@ -242,8 +241,12 @@ async def connect(place: Place, seconds: float | None, on_lost: Callable[[Connec
 
 async def _connect(place: Place, on_lost: Callable[[Connection], None]) -> Connection:
     loop, (name, port) = asyncio.get_running_loop(), place
-    *others, last = hosts_to_try(name)
-    for host in others:
-        with suppress(ConnectionRefusedError):
+    refusal: OSError | None = None
+    for host in hosts_to_try(name):
+        try:
             return (await loop.create_connection(lambda: Connection(place, on_lost), host, port))[1]
-    return (await loop.create_connection(lambda: Connection(place, on_lost), last, port))[1]
+        except OSError as error:
+            refusal = refusal or error  # the first says more: the second address may not exist here
+            if not isinstance(error, ConnectionRefusedError):
+                break
+    raise refusal or OSError(name)

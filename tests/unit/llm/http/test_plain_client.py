@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import pytest
 
+from localllm.llm.http import connection
 from localllm.llm.http.messages import (
     ConnectError,
     CutError,
@@ -87,6 +88,17 @@ async def test_localhost_is_reached_where_it_was_looked_for_first(monkeypatch: p
             await http.aclose()
         assert await fetch(http, get(f"http://localhost:{port}")) == (200, b"six")
         await http.aclose()
+
+
+async def test_where_nothing_listens_the_first_address_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many machines have no IPv6: that ::1 cannot be reached there says nothing of the server."""
+
+    def to_try(_host: str) -> tuple[str, ...]:
+        return "127.0.0.1", "255.255.255.255"
+
+    monkeypatch.setattr(connection, "hosts_to_try", to_try)
+    with closed_ports(1) as (url,), pytest.raises(ConnectError, match=r"127\.0\.0\.1"):
+        await PlainHttp().send(get(url.replace("127.0.0.1", "localhost")), 5)
 
 
 BODIES = {
