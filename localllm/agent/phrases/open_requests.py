@@ -59,16 +59,39 @@ _ONLY_WORDS = (
 _ONLY_WORDS_JA = (
     r"(?:レビュー|説明|解説|要約|分析|評価)(?:を)?(?:し(?:て|てください|てほしい|てくれ)|お願い(?:します)?)[。！!]?$"
 )
+_BESIDE_WORDS = (
+    r"(?i)^(?:(?:please|also|just|now)[,:]? )?"
+    r"(?:focus|be|keep|tell|list|say|answer|name|look|check|what|why|how|which|where|who|is|are|does?|don't|this|these|it"
+    r"|i|we|my|the|here|thanks?|no|only|use|in|with)\b"
+)
+"""How a sentence beside such an order begins that orders nothing else; any other may be an order."""
+_ORDER_JA = r"(?:[てで]|(?:くだ|下)さい|ほしい|欲しい|くれ|お願い(?:します)?|こと)[。！!]?$"
 _MORE_THAN_WORDS = (
     r"(?i)\b(?:fix|improv|appl|updat|chang|refactor|add|mak|correct|writ|sav|edit|creat|remov|mend|clean|put|implement"
-    r"|resolv|address|rewrit|simplif|optimi[sz]|into)\w*\b"
-    r"|\b(?:in|to) [`'\"]?[\w./-]{1,80}\.(?:md|txt|rst|html|adoc)\b|\.(?:md|txt|rst|html)[`」』]? ?[にへ]"
-    r"|直|修正|改善|適用|追加|書|反映|保存|整理|変え|変更|対応|作"
+    r"|resolv|address|rewrit|simplif|optimi[sz]|into|delet|drop|mov(?:e|ing)|renam|reformat|bump|rebas|commit|migrat"
+    r"|convert|translat|solv|generat|insert|append|replac|docstring|patch|tid(?:y|i)|polish|upgrad|revert|annotat)\w*\b"
+    r"|(?:\b(?:and|then)|[&,;:–—]) (?:then |also |please |to )*(?:comment|document|extend|extract|format|get|lint|merge"
+    r"|output|plot|draw|port|produce|pull|push|run|set|split|turn|build|install|undo|restore|store|mark|rework|let|give"
+    r" it|do it)\b"
+    r"|\b(?:in|with|as) (?:\w+ ){0,2}comments?\b|\bas (?:an? )?(?:\w+ ){0,2}(?:file|table|chart|report|html|json|csv)\b"
+    r"|\b(?:as|in|to) [`'\"]?[\w./-]{1,80}\.[a-z]{2,5}\b|\.(?:md|txt|rst|html)[`」』]? ?[にへ]"
+    r"|直|修正|改善|適用|追加|書|反映|保存|整理|変え|変更|対応|作|解消|解決|出力|生成|削除|消し|消す|移動|移し|置換|置き換"
+    r"|リネーム|コメント[でにを]|入れ|コミット|プッシュ|グラフ|実装|整形|フォーマット|マージ|ファイルに"
 )
 
 
 def wants_words_only(request: str) -> bool:
     """Return whether it orders a review, an explanation or the like, and nothing else that could mean a change."""
     said = sentences_in(ends_of(request))
-    is_for_words = any(re.search(_ONLY_WORDS, one) or search_ja(_ONLY_WORDS_JA, one) for one in said)
+    orders = [_orders_words(one) for one in said]
+    is_for_words = True in orders and False not in orders
     return is_for_words and not any(re.search(_MORE_THAN_WORDS, one) for one in said)
+
+
+def _orders_words(sentence: str) -> bool | None:
+    """Return whether a sentence orders words, or something else; None for neither."""
+    if re.search(_ONLY_WORDS, sentence) or search_ja(_ONLY_WORDS_JA, sentence):
+        return True
+    if not sentence.isascii():
+        return False if search_ja(_ORDER_JA, sentence) else None
+    return None if re.search(_BESIDE_WORDS, sentence) or sentence.endswith("?") else False
