@@ -241,6 +241,7 @@ _QUESTION = late_pattern(
 _WISH_JA = late_pattern(
     r"て(?:ください|下さい|ほしい|欲しい|くれ|もらえ|いただけ|頂け|おい)|て[。！!\s]*$|たい(?:です)?[。！!\s]*$|なさい|お願い|頼"
 )
+_ENDS_IN_KANA = late_pattern(r"[をにへがはのとでもやて、]\Z")
 _PRODUCT = late_pattern(r"[A-Z]\w{1,20}\.(?:js|ts)")
 """Matches names such as Node.js."""
 
@@ -367,7 +368,8 @@ def _sentences(text: str) -> list[str]:
 
 
 def is_missing(listing: ProjectListing, path: str) -> bool:
-    """Return whether there is neither this file nor another of its name in the project."""
+    """Return whether there is neither this file nor another of its name in the project; in Japanese, the name may
+    follow other words."""
     name = path.rpartition("/")[2]
     try:
         if (listing.root / path).exists():
@@ -375,13 +377,20 @@ def is_missing(listing: ProjectListing, path: str) -> bool:
         entries = listing.entries
     except OSError:  # in a folder that is closed to the user, it may be there
         return False
-    return listing.is_complete and all(entry.path.rpartition("/")[2] != name for entry in entries)
+    return listing.is_complete and not any(_is_named(name, entry.path) for entry in entries)
 
 
 def is_touched(paths: Collection[str], path: str) -> bool:
     """Return whether a file of that name is among those changed."""
     name = path.rpartition("/")[2]
-    return any(one.rpartition("/")[2] == name for one in paths)
+    return any(_is_named(name, one) for one in paths)
+
+
+def _is_named(said: str, path: str) -> bool:
+    """Return whether words without blanks end with the name of a file: の要点を要約.md."""
+    name = path.rpartition("/")[2]
+    before = said.removesuffix(name)
+    return said == name or (before != said and bool(_ENDS_IN_KANA.search(before)))
 
 
 def _is_put_into_other(said: str, match: re.Match[str]) -> bool:

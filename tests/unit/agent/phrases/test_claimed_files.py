@@ -226,6 +226,19 @@ def test_a_file_that_is_somewhere_in_the_project_is_not_missing(tmp_path: Path) 
     assert is_missing(ProjectListing(tmp_path), "docs/b.md")
 
 
+def test_a_file_is_known_behind_other_words_without_blanks(tmp_path: Path) -> None:
+    (tmp_path / "要約.md").touch()
+    (tmp_path / "b.md").touch()
+    [ordered] = ordered_files("報告.md の要点を要約.md にまとめて")
+    assert not is_missing(ProjectListing(tmp_path), ordered)
+    assert is_touched(["要約.md"], ordered)
+    [other] = ordered_files("報告.md の要点を概要.md にまとめて")
+    assert is_missing(ProjectListing(tmp_path), other)
+    assert not is_touched(["要約.md"], other)
+    assert is_missing(ProjectListing(tmp_path), "売上要約.md")
+    assert is_missing(ProjectListing(tmp_path), "ab.md")
+
+
 def test_a_changed_file_is_known_by_its_name() -> None:
     assert is_touched(["src/a.py"], "a.py")
     assert not is_touched(["src/a.py"], "b.py")
