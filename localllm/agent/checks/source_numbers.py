@@ -59,6 +59,13 @@ _DIGITS = late_pattern(r"\d[\d,]*(?:\.\d+)?")
 _SHORT_DATE = late_pattern(r"(\d{1,2})[/.-](\d{1,2})(?!\d)")
 _SHORT_UNIT = late_pattern(r"(?<![\w.,])(\d{1,9}(?:\.\d{1,9})?)\s?(?:h|hrs?|s|secs?|d|w|wks?|y|yrs?|m|[GMK]i?B?)\b")
 """Matches numbers with units that are too short to be known everywhere."""
+_UNIT_ALONE = late_pattern(r"(?i)(?:thousand|million|billion|trillion)s?(?: of)? [a-z$€£¥]{1,20}")
+"""Matches what amounts are counted in, where none is said: million yen."""
+_GROUPED = late_pattern(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){1,4}|(?:[ \u00a0\u202f]\d{3}){1,4})(?![\d.]*\d)")
+_DECIMAL_COMMA = late_pattern(r"(?<=\d),(?=\d)(?!\d{3}(?!\d))")
+_MILLIONS = late_pattern(
+    r"(?i)(?<=\d )(?:(?P<million>millionen|millones|millions|milioni)|milliarden?|milliards?|miliardi)\b"
+)
 _ONE_UNIT = frozenset({1.0, 60.0, 3_600.0, 86_400.0, 604_800.0, 12.0})
 _LEAST_DIGITS = 4
 """So many digits hardly stand for anything else."""
@@ -83,6 +90,17 @@ def strange_numbers(
     given = [request, *sources.values()]
     stated = _Values(given, sources)
     plain = _MARKUP.sub(" ", _CODE.sub(" ", text))
+    found = _strange_in(plain, stated, given, kind, request, read)
+    if found and (english := _in_english_notation(plain)) != plain:
+        places = ((one, english.find(one)) for one in _strange_in(english, stated, given, kind, request, read))
+        meant = [plain[at : at + len(one)] if at >= 0 else one for one, at in places]
+        found = min(found, meant, key=len)
+    return found[:_MOST_NAMED]
+
+
+def _strange_in(
+    plain: str, stated: "_Values", given: Sequence[str], kind: Rendering, request: str, read: Sequence[str]
+) -> list[str]:
     sentences = stated.to_check([sentence for sentence, _cited in sentences_with_citations(plain, ())])
     if not sentences:
         return []
@@ -90,7 +108,14 @@ def strange_numbers(
         found = list(_not_stated(sentences, given))
     else:
         found = uncited_numbers([(sentence, False) for sentence in sentences], given, read, request)
-    return [one for one in dict.fromkeys(found) if not stated.have(one)][:_MOST_NAMED]
+    return [one for one in dict.fromkeys(found) if not (_UNIT_ALONE.fullmatch(one) or stated.have(one))]
+
+
+def _in_english_notation(text: str) -> str:
+    """Return a text of the same length with numbers of the German or French form as in English: 1,24 Millionen."""
+    text = _GROUPED.sub(lambda one: re.sub(r"[^\d]", ",", one[0]), text)
+    text = _MILLIONS.sub(lambda one: ("million" if one["million"] else "billion").ljust(len(one[0])), text)
+    return _DECIMAL_COMMA.sub(".", text)
 
 
 def _not_stated(sentences: Sequence[str], given: Sequence[str]) -> Iterator[str]:
