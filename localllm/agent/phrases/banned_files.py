@@ -7,25 +7,32 @@ from localllm.agent.phrases.phrase_search import ends_of, sentences_in
 from localllm.base.lazy_patterns import late_pattern
 
 PATH = late_pattern(
-    r"[`\"'「『]{0,3}(?<![\w/.@~:])(?:\./)?(?P<path>(?:[\w@+-][\w.@+-]{0,99}/){0,9}"
-    r"(?:[\w.@+-]{0,99}[\w@+-]\.[A-Za-z]\w{0,9}|(?:Make|Docker|Gem|Rake|Proc)file)(?![\w/(]|\.\w)"
-    r"|(?:[\w@+-][\w.@+-]{0,99}/){1,9}(?!\w))[`\"'」』]{0,3}",
+    r"[`\"'「『]{0,3}(?<![\w/.@~:])@?(?:\./)?(?P<path>(?:\.?[\w@+-][\w.@+-]{0,99}/){0,9}"
+    r"(?:[\w.@+-]{0,99}[\w@+-]\.[A-Za-z]\w{0,9}|\.[A-Za-z][\w-]{1,40}|(?:Make|Docker|Gem|Rake|Proc)file)(?![\w/(]|\.\w)"
+    r"|(?:\.?[\w@+-][\w.@+-]{0,99}/){1,9}(?!\w))[`\"'」』]{0,3}",
     re.ASCII,
 )
+_FOLDER = late_pattern(
+    r"(?<![\w./@-])([\w-]{1,60})(?= (?:folder|directory)\b)|(?<![\w./@-])([\w-]{1,60}) ?(?:フォルダー?|ディレクトリ)",
+    re.ASCII,
+)
+"""Matches a folder that is named without its `/`."""
 STAND_IN = "\ufffc"  # stands for a path
 _MORE = r"(?:,? (?:or|and|nor|&) (?:the )?|, ?(?:the )?|[、・]| ?[とや] ?|及び|および)"
 FILES = rf"(?P<files>(?>{STAND_IN}(?:{_MORE}{STAND_IN}){{0,9}}))"
+_IN_IT = r"(?:(?:anything|any(?: of the)? files?|(?:the )?files) (?:in|inside|under|below|within) )?"
 THE = r"(?:(?:the|my|our|original|existing|files?|folder|directory) ){0,3}"
 _BANS = (
     late_pattern(
         r"\b(?:do not|don't|never|without|(?:you|we) (?:must|should|may|can) ?not)"
-        rf" (?:(?:ever|even|also|please|try to) )?(?:touch|chang|edit|modify|alter)(?:e|ing)? {THE}{FILES}"
+        rf" (?:(?:ever|even|also|please|try to) )?(?:touch|chang|edit|modify|alter)(?:e|ing)? {_IN_IT}{THE}{FILES}"
         r"(?: (?:itself|themselves|files?|folder|directory|script|at all|please|for now|yet|either|though)){0,2}"
         r"(?=[\W]{0,3}$|[,;:.!)]| (?:and|or|but|while|in the process)\b| [-–—])",
         re.IGNORECASE,
     ),
     late_pattern(
-        rf"\b(?:leave|leaving|keep|keeping) {THE}{FILES}(?: (?:file|script|folder|exactly|completely|just)){{0,2}}"
+        rf"\b(?:leave|leaving|keep|keeping) {THE}{FILES}"
+        r"(?: (?:file|script|folder|directory|exactly|completely|just)){0,2}"
         r" (?:alone|untouched|unchanged|unmodified|as(?: it| they)? (?:is|are|was|were))\b",
         re.IGNORECASE,
     ),
@@ -46,7 +53,7 @@ NOT_JA = (
     r"|ては(?=いけ|なら|だめ|ダメ|駄目)|るな(?=[。、！）」]|$))"
 )
 _BANS_JA = late_pattern(
-    rf"{FILES} ?(?:だけ)?(?:には|は|を|に|も)(?:絶対に|一切|決して|まだ|、){{0,2}}"
+    rf"{FILES} ?(?:以下|の中身?|配下|内)?(?:だけ)?(?:には|は|を|に|も)(?:絶対に|一切|決して|まだ|、){{0,2}}"
     rf"(?:(?:触|さわ)(?:ら|れ)?{NOT_JA}|(?:いじら?|変え|書き換え|手を(?:加え|つけ|付け|入れ)){NOT_JA}"
     rf"|(?:変更|編集|修正)(?:は)?(?:[しす]{NOT_JA}|せ?ず(?=に|[、。]|$)|なし(?=で|[、。]|$)|禁止|不可)"
     r"|そのまま(?:に(?!コピー)|で|残|とし|(?=[。、]|$)))"
@@ -106,7 +113,8 @@ def kept_files(request: str) -> list[str]:
 def named_by(request: str, patterns: Sequence[re.Pattern[str]], pattern_ja: re.Pattern[str]) -> list[str]:
     """Return the paths that match FILES of the patterns in plain orders, with STAND_IN for each path."""
     found: dict[str, None] = {}
-    for said in sentences_in(ends_of(request)):
+    for one in sentences_in(ends_of(request)):
+        said = _FOLDER.sub(lambda match: f"{match[1] or match[2]}/", one)
         paths = [match["path"] for match in PATH.finditer(said)]
         if not paths or OPEN.search(said):
             continue

@@ -270,9 +270,12 @@ _LEFT_WORDS = (
 )
 
 
+_PLACES = (".", "/", "folder", "directory", "フォルダ", "ディレクトリ")
+
+
 def banned_files(request: str) -> list[str]:
     """Return the files, and the folders with their `/`, that it orders to leave as they are."""
-    if not has_any(ends_of(request), _LEFT_WORDS) or ("." not in request and "/" not in request):
+    if not has_any(ends_of(request), _LEFT_WORDS) or not has_any(request, _PLACES):
         return []
     from localllm.agent.phrases import banned_files as files  # few requests name one
 
