@@ -77,6 +77,8 @@ _LONGEST = 100_000
 _MOST_ROWS = 5_000
 _MOST_COMPARED = 100_000
 """Pairs of numbers, in about a second."""
+_MOST_GROUPED = 500_000
+"""Cells of a table times columns: about two seconds. The sums of a larger one are not reckoned."""
 _MOST_NAMED = 4
 
 
@@ -190,13 +192,18 @@ class _Values:
         if one.kind == "date" and one.value >= _YEAR and one.value % _YEAR == 0:
             return one.value / _YEAR in self._later_years
         if one.kind in ("money", "percent", "data", "mass", "length", *SOFT):
-            return any(abs(value - one.value) <= max(one.step / 2, 0.006) for value in self._sums)
+            sums = self._sums
+            return sums is None or any(abs(value - one.value) <= max(one.step / 2, 0.006) for value in sums)
         return one.kind == "duration" and any(self._lasts(days, one) for days in self._spans)
 
     @cached_property
-    def _sums(self) -> set[float]:
-        """The sums and means of the columns of tables, of all rows and of those with the same entry."""
-        groups = [group for text in self._sources.values() for group in _groups(text)]
+    def _sums(self) -> set[float] | None:
+        """The sums and means of the columns of tables, of all rows and of those with the same entry; None if a table
+        is too large for that."""
+        tables = list(map(_rows, self._sources.values()))
+        if sum(sum(map(len, rows)) * max(map(len, rows), default=0) for rows in tables) > _MOST_GROUPED:
+            return None
+        groups = (group for rows in tables for group in _groups(rows))
         return {made for group in groups for made in (sum(group), sum(group) / len(group))}
 
     @cached_property
@@ -219,9 +226,8 @@ class _Values:
         return abs(length - days) <= max(2.0, 0.06 * days)
 
 
-def _groups(text: str) -> Iterator[list[float]]:
-    """Yield the numbers of each column of a table, of all rows and of those that share an entry, or its first letters
-    (the month of a date)."""
+def _rows(text: str) -> list[list[str]]:
+    """Return the rows of a table, in Markdown or separated values."""
     lines = [line for line in text.splitlines() if line.strip()]
     if sum(line.lstrip().startswith("|") for line in lines) > 1:
         rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines if "|" in line]
@@ -230,7 +236,12 @@ def _groups(text: str) -> Iterator[list[float]]:
         rows = []
         with suppress(csv.Error):
             rows = list(csv.reader(StringIO("\n".join(lines)), delimiter=mark))
-    rows = [row for row in rows[:_MOST_ROWS] if len(row) > 1]
+    return [row for row in rows[:_MOST_ROWS] if len(row) > 1]
+
+
+def _groups(rows: Sequence[Sequence[str]]) -> Iterator[list[float]]:
+    """Yield the numbers of each column of a table, of all rows and of those that share an entry, or its first letters
+    (the month of a date)."""
     numbers = [[_value(cell) for cell in row] for row in rows]
     for column in range(max(map(len, rows), default=0)):
         groups: dict[tuple[int, str], list[float]] = {}
