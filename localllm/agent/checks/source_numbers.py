@@ -61,6 +61,16 @@ _SHORT_UNIT = late_pattern(r"(?<![\w.,])(\d{1,9}(?:\.\d{1,9})?)\s?(?:h|hrs?|s|se
 """Matches numbers with units that are too short to be known everywhere."""
 _UNIT_ALONE = late_pattern(r"(?i)(?:thousand|million|billion|trillion)s?(?: of)? [a-z$€£¥]{1,20}")
 """Matches what amounts are counted in, where none is said: million yen."""
+_OF_ITSELF = late_pattern(
+    r"(?i)\b[2-9][- ]minutes? (?:to read|read)\b|\b(?:two|three|four|five)[- ]minutes? (?:to read|read)\b"
+    r"|読むのに約?\d分|\d分で読め|[十百千]{0,2}[万億]?円(?=単位|未満[はを](?:切り|四捨))"
+)
+"""Matches what a text says of its own form: how long reading takes, what amounts are counted in."""
+_OWN_POINTS = late_pattern(
+    r"(?i)\b(?:has|lists|holds|into|in) (?:[2-9]|two|three|four|five|six|seven) (?:main |key |short )?points\b"
+    r"|[2-9]ポイント(?=[にで](?:まとめ|整理|要約))"
+)
+_POINTS = ("point", "ポイント")
 _GROUPED = late_pattern(r"(?<![\d.,])\d{1,3}(?:(?:\.\d{3}){1,4}|(?:[ \u00a0\u202f]\d{3}){1,4})(?![\d.]*\d)")
 _DECIMAL_COMMA = late_pattern(r"(?<=\d),(?=\d)(?!\d{3}(?!\d))")
 _MILLIONS = late_pattern(
@@ -92,6 +102,9 @@ def strange_numbers(
     given = [request, *sources.values()]
     stated = _Values(given, sources)
     plain = _MARKUP.sub(" ", _CODE.sub(" ", text))
+    plain = _OF_ITSELF.sub(" ", plain)
+    if not any(word in one for one in sources.values() for word in _POINTS):
+        plain = _OWN_POINTS.sub(" ", plain)
     found = _strange_in(plain, stated, given, kind, request, read)
     if found and (english := _in_english_notation(plain)) != plain:
         places = ((one, english.find(one)) for one in _strange_in(english, stated, given, kind, request, read))
