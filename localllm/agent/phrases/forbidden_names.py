@@ -90,6 +90,13 @@ _FORBIDS_JA = late_pattern(
     rf"[^。！？!?\n、{_S}]{{0,10}}?{_DOES_JA}(?:(?!ない)[^。！？!?\n、{_S}]){{0,8}}?{_NOT_JA}"
     rf"|[^。！？!?\n、{_S}]{{0,8}}そのまま(?:に(?!コピー)|で|残|[。、]|$))"
 )
+_FAILS_JA = late_pattern(
+    r"(?:(?:でき|読め|込め|取れ|開け|使え|書け|消せ|見られ|見れ|見え|され|行け|送れ|見つから)ない(?![でこよま])"
+    r"|(?:でき|読め|込め|取れ|使え|見られ|され|見つから)ず"
+    r"|^ ?が ?(?:開[かけ]|見つから|つながら|接続でき)(?:ない(?![でこよま])|ず)).?\Z",
+    re.DOTALL,
+)
+"""Matches what cannot be done, or does not happen: no prohibition, but for what comes of it (読めないように)."""
 _EXCEPT = (
     late_pattern(
         rf"\b(?:except(?: for)?|excluding|other than|apart from|but not) (?:the |my )?{_NAMES}", re.IGNORECASE
@@ -166,6 +173,8 @@ def _found(text: str) -> Iterator[tuple[int, bool]]:
             for match in pattern.finditer(said):
                 if match[0][:7].lower() == "without" and _NEGATES.search(said[: match.start()]):
                     continue  # Do not finish without updating AGENTS.md
+                if pattern is _FORBIDS_JA and _FAILS_JA.search(said[match.start("verbs") : match.end() + 1]):
+                    continue
                 yield from _numbers(match, said, here.start)
         for match in (match for pattern in _EXCEPT for match in pattern.finditer(said)):
             if not _NEGATES.search(said.replace(match[0], "")):

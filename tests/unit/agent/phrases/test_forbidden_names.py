@@ -133,6 +133,36 @@ def test_names_of_what_is_wanted(text: str) -> None:
     assert wanted_part(text) == text
 
 
+@each(
+    "text",
+    [
+        "@a.csv が読めない。直して",
+        "@a.csv が開けない、原因を調べて",
+        "@a.csv が開かない。",
+        "@a.csv を読み込めずに落ちる。",
+        "@a.log が書き込めない",
+        "https://x.example/a にアクセスできない。なぜ？",
+        "@a.py の変更が保存されない。",
+    ],
+)
+def test_what_cannot_be_done_is_not_forbidden(text: str) -> None:
+    assert wanted_part(text) == wanted_part(text, reading=True) == text
+
+
+@each(
+    "text",
+    [
+        "@a.py に触れない。",
+        "@a.py には触れずに直して",
+        "@a.py は読めないように扱って",
+        "@a.py は壊れて読めないので開かないで",
+        "@a.py が読めないので使わない。",
+    ],
+)
+def test_what_is_forbidden_beside_what_cannot_be_done(text: str) -> None:
+    assert [one.name for one in forbidden_names(text)] == ["@a.py"]
+
+
 @each("text", ["Look at AGENTS.md without changing it", "@a.py は変更しないで", "Do not edit @a.py, only explain it."])
 def test_what_may_only_not_be_changed_is_still_attached(text: str) -> None:
     assert wanted_part(text) != text == wanted_part(text, reading=True)
