@@ -1,5 +1,6 @@
 """Recognise commands that do what a request forbids: commit, run a file, or change one."""
 
+import fnmatch
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -71,6 +72,9 @@ _WITH_WORD = frozenset({"-W", "-X", "-I", "-r", "--require", "--import", "--load
 """Options of some interpreters that take the next word."""
 _RUN_OTHERS = frozenset("pytest jest vitest mocha rspec coverage pdb cprofile profile trace streamlit".split())
 """Programs and modules of Python that run the files among their arguments."""
+_SERVERS = frozenset("uvicorn gunicorn hypercorn flask fastapi".split())
+"""Programs that import the module among their arguments: `uvicorn app:app`, `flask --app app run`."""
+_IMPORTED = late_pattern(r"(?:^|[;\n])[ \t]*+(?:import|from)\s++([A-Za-z_][\w.]{0,200})")
 _DRY = late_pattern(
     r"dry|no-?op|no-act|simulat|pretend|preview|what-?if|check|plan|(?<!\S)-[a-z]?n(?!\S)", re.IGNORECASE
 )
@@ -89,10 +93,23 @@ def files_run(line: Line, folder: str, root: ProjectRoot) -> list[str]:
         found += [word.text for word in line.script.reads]  # bash < deploy.sh
     paths: list[str] = []
     for place in [folder, *(posixpath.join(folder, one) for one in line.folders)]:
-        for file in found:
+        for file in _expanded(found, place, root):
             with suppress(LocalLLMError):  # e.g. outside
                 paths.append(root.relative(posixpath.join(place, file)))
     return paths
+
+
+def _expanded(files: Iterable[str], folder: str, root: ProjectRoot) -> Iterator[str]:
+    """Yield the files with the matches of those with a `*` or `?` in their last part: `python *.py`."""
+    for file in files:
+        yield file
+        above, _slash, name = file.rpartition("/")
+        if ("*" in name or "?" in name) and "*" not in above:
+            with suppress(LocalLLMError, OSError):
+                there = root.path / root.relative(posixpath.join(folder, above))
+                yield from (
+                    posixpath.join(above, one) for one in fnmatch.filter([one.name for one in there.iterdir()], name)
+                )
 
 
 def _files_run(words: Sequence[Word]) -> Iterator[str]:
@@ -102,6 +119,10 @@ def _files_run(words: Sequence[Word]) -> Iterator[str]:
     program = program_of(words[0])
     if program in _WITH_RUN and rest[:1] == ["run"]:
         del rest[0]
+    elif program in _SERVERS:
+        for text in rest:
+            yield text if text.endswith(".py") else f"{text.partition(':')[0].replace('.', '/')}.py"
+        return
     elif program not in _RUNNERS:
         yield from [first] if "/" in first else []
         yield from _operands(rest) if program in _RUN_OTHERS else ()
@@ -113,10 +134,8 @@ def _files_run(words: Sequence[Word]) -> Iterator[str]:
             operands -= 1
         elif program in SHELLS and text[:2] != "--":
             operands = 0 if {"c", "n"} & set(text) else operands + text.count("o")  # bash -euo pipefail deploy.sh
-        elif program == "python" and text == "-m":
-            name, *others = rest[at + 1 :] or [""]
-            yield f"{name.replace('.', '/')}.py"
-            yield from _operands(others) if name.lower() in _RUN_OTHERS else ()
+        elif program == "python" and text in ("-m", "-c"):
+            yield from _of_python(text, rest[at + 1 :])
             return
         elif text in _CHECKS:
             return
@@ -124,6 +143,15 @@ def _files_run(words: Sequence[Word]) -> Iterator[str]:
             operands += text in _WITH_WORD
         if not operands:
             return
+
+
+def _of_python(option: str, rest: Sequence[str]) -> Iterator[str]:
+    """Yield the files of the module behind `-m`, and of those that the code behind `-c` imports."""
+    name, *others = rest or [""]
+    for module in [name] if option == "-m" else _IMPORTED.findall(name):
+        yield f"{module.replace('.', '/')}.py"
+    if option == "-m" and name.lower() in _RUN_OTHERS:
+        yield from _operands(others)
 
 
 def _operands(texts: Iterable[str]) -> Iterator[str]:

@@ -249,10 +249,15 @@ def test_files_that_may_be_run(request_: str) -> None:
         ("pytest -q tests/test_db.py::test_a", ["tests/test_db.py"]),
         ("python3 -m pdb app.py", ["pdb.py", "app.py"]),
         ("python3 -m mypy app.py", ["mypy.py"]),
+        ("python3 *.py", ["*.py", "only.py"]),
+        ("python3 -c 'import app, sys; from pkg.b import c'", ["app.py", "pkg/b.py"]),
+        ("uvicorn app:app", ["app.py"]),
+        ("fastapi dev app.py", ["dev.py", "app.py"]),
         ("perl -c a.pl; php -l a.php; bash -nv deploy.sh", []),
     ],
 )
 def test_files_that_a_command_runs(tmp_path: Path, command: str, files: list[str]) -> None:
+    (tmp_path / "only.py").touch()
     assert list(dict.fromkeys(files_run(line_of(command), ".", ProjectRoot(tmp_path)))) == files
 
 
