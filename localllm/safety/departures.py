@@ -53,8 +53,18 @@ def _departure(words: Sequence[Word], text: str, places: Collection[str], root: 
     return Departure(texts, tuple(word.text for word in sources), target.text)
 
 
+def taken(line: Line) -> set[str]:
+    """Return what the commands of a line move or copy, as written."""
+    found: set[str] = set()
+    for words in line.commands:
+        for program in ("mv", "cp"):
+            if (at := begins_at(words, program)) >= 0:
+                found.update(word.text for word in moved(words[at + 1 :])[0])
+    return found
+
+
 def moved(words: Sequence[Word]) -> tuple[list[Word], Word | None]:
-    """Return what `mv` with these words moves, and where to; None if that is not said."""
+    """Return what `mv` or `cp` with these words moves, and where to; None if that is not said."""
     sources: list[Word] = []
     target: Word | None = None
     at, is_open = 0, True

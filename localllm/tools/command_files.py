@@ -118,17 +118,25 @@ def remarks_for_user(
 
 
 def moved_away(command: str, folder: str, root: Path, result: "CommandResult") -> Iterator[Phrase]:
-    """Yield that what a command moved out of the project is gone. What is still there was not moved."""
+    """Yield that what a command moved out of the project is gone. What is still there was not moved, and what the same
+    command takes from where it was moved to is not lost."""
     from localllm.sandbox.backend import BACKENDS
 
     if result.level not in BACKENDS or result.return_code or "mv" not in command:
         return
-    from localllm.safety.departures import departures
+    from localllm.safety.departures import departures, taken
 
     line = line_of(command)
     places = [root / folder / one for one in ("", *line.folders)]
+    back = taken(line)
+
+    def is_lost(path: str, target: str) -> bool:
+        into = target.rstrip("/")
+        is_taken = not back.isdisjoint({target, into, f"{into}/*", f"{into}/{path.rstrip('/').rpartition('/')[2]}"})
+        return not is_taken and not any(_is_there(place / path) for place in places)
+
     moved = {
-        one.target: [path for path in one.sources if not any(_is_there(place / path) for place in places)]
+        one.target: [path for path in one.sources if is_lost(path, one.target)]
         for one in departures(line, folder, str(root))
         if one.target
     }

@@ -740,6 +740,15 @@ class TestRemovals:
         tools.changes.undo()
         assert (project / "a.py").read_text() == "x = 1\n"
 
+    @pytest.mark.skipif(level_here() == "none", reason="nothing confines commands here")
+    async def test_what_the_same_command_moves_back_is_not_told_to_be_gone(self, project: Path) -> None:
+        committed(project)
+        tools = make_tools(project, safety=SafetySettings(mode="auto"))
+        call = ToolCall("1", "run_command", json.dumps({"command": "mv a.py /tmp/t && mv /tmp/t A.py"}))
+        result = await tools.execute(call, lambda _event: None)
+        assert (project / "A.py").exists()
+        assert "is gone" not in result.for_model
+
     async def test_entries_the_user_wrote_count_whatever_they_remove(self, project: Path) -> None:
         committed(project)
         assert not await self.asked(project, "rm -rf a.py")
