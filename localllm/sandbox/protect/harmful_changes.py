@@ -9,6 +9,7 @@ from pathlib import Path
 from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.git_config import Setting
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
 from localllm.sandbox.protect.content_rules import is_believed_for_content, is_judged_by_content
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
@@ -156,7 +157,12 @@ class HarmfulChanges:
         return {address for content in gone if content for address in remotes_elsewhere(content)}
 
     def _is_at_listed_host(self, address: str) -> bool:
-        return all(map(self._is_listed, map(host_of, used_addresses(address, git_settings_of_user(os.environ)))))
+        return all(map(self._is_listed, map(host_of, used_addresses(address, self._of_user))))
+
+    @cached_property
+    def _of_user(self) -> list[Setting]:
+        """The user's own settings, which no command changes: a clone of many repositories asks for them for each."""
+        return git_settings_of_user(os.environ)
 
     def _settings_before(self, top: Path) -> Iterator[bytes]:
         """Yield the settings of the repository that had its work tree there: its own, those that its `.git` file led
@@ -190,7 +196,7 @@ class HarmfulChanges:
         if key == "core.worktree":
             top = find_plain(self._root, data / value)
             return top is not None and linked_data(self._root, top / ".git") == data
-        return leads_inside(self._root, data, value, git_settings_of_user(os.environ))
+        return leads_inside(self._root, data, value, self._of_user)
 
     def _keeps_objects_inside(self, path: str, after: Entry) -> bool:
         """Return whether this is a list of alternates that names only the objects of other repositories in the

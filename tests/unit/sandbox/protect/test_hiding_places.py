@@ -3,11 +3,13 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.git_config import Setting
 from localllm.sandbox.protect import harmful_changes
 from localllm.sandbox.protect.repositories import nested_repositories
 from localllm.sandbox.protect.repositories.repository import linked_data
@@ -416,6 +418,24 @@ def test_a_new_repository_has_only_remotes_at_listed_hosts(root: Path, tmp_path:
     init(root / "apart", FAR, f"--separate-git-dir={root}/data")
     gone = {"gone0/.git/config", "gone1/.git/config", "gone2/.git/config", "copy/.git/config", "apart/.git"}
     assert set(files.end()) == gone
+
+
+def test_the_users_settings_are_read_once_for_many_new_repositories(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    def reading(environment: Mapping[str, str]) -> list[Setting]:
+        read.append(1)
+        return git_settings_of_user(environment)
+
+    monkeypatch.setattr(harmful_changes, "git_settings_of_user", reading)
+    files = ProtectedFiles(root, None, is_listed=lambda host: host == "listed.example")
+    files.begin()
+    for number in range(3):
+        init(root / f"new{number}", f"https://listed.example/{number}")
+    assert files.end() == ()
+    assert len(read) == 1
 
 
 def test_an_empty_file_of_settings_is_none(root: Path) -> None:
