@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,7 +14,9 @@ from localllm.base.file_watch import Touched, Watcher
 from localllm.base.gitignore import Rules, RulesReader
 from localllm.base.instruction_files import is_instruction
 from localllm.base.regular_files import content_time, read_beginning
-from localllm.snapshots.tracked_files import TrackedFiles
+
+if TYPE_CHECKING:
+    from localllm.snapshots.tracked_files import TrackedFiles
 
 NEVER_KEPT = frozenset(
     {".git", ".localllm", "__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache", ".tox", ".nox", ".gradle"}
@@ -84,7 +87,7 @@ class ProjectTree:
         self.is_cut = self.is_too_deep = False
         self._root = str(root).rstrip("/") + "/"
         self._holds_known = holds
-        self._tracked = TrackedFiles(root)
+        self._tracked: TrackedFiles | None = None
         self._folders: dict[str, _Folder] = {}
         self._linked: set[str] = set()
         self._watcher: Watcher | None = None
@@ -96,7 +99,7 @@ class ProjectTree:
         """Rescan. Returns the paths whose files may have changed, appeared or gone since the last time; None: any may
         have."""
         self._reader = RulesReader()
-        self._tracked.begin()
+        self._look_anew_at_tracked()
         touched = self._watcher.touched() if self._watcher and self._is_same() else None
         if touched is None or touched.passing or "" in touched.lost:  # such an entry may link to any file
             return self._walk_all()
@@ -118,7 +121,17 @@ class ProjectTree:
             self._watcher = None
 
     def _holds(self, path: str) -> bool:
-        return self._holds_known(path) or self._tracked.holds(path)
+        if self._holds_known(path):
+            return True
+        if self._tracked is None:
+            from localllm.snapshots.tracked_files import TrackedFiles  # nothing may be ignored
+
+            self._tracked = TrackedFiles(Path(self._root))
+        return self._tracked.holds(path)
+
+    def _look_anew_at_tracked(self) -> None:
+        if self._tracked:
+            self._tracked.begin()
 
     def _is_same(self) -> bool:
         try:
@@ -142,9 +155,9 @@ class ProjectTree:
                 self._watcher = Watcher(Path(self._root))
             except (OSError, ValueError):
                 self._watchable = False
-        self._tracked.begin()
+        self._look_anew_at_tracked()
         self._walk(_Folder("", (), "", 0, self._inode), None)
-        self._tracked.begin()  # lets go of what it has read
+        self._look_anew_at_tracked()  # lets go of what it has read
 
     def _find_links(self, changed: set[str]) -> None:
         """Add the other names of changed hard-linked files, for which no events are reported."""
