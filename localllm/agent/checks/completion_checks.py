@@ -8,6 +8,7 @@ told what was not checked or is wrong.
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,7 +19,6 @@ from localllm.agent.checks.git_checks import unfinished_merge
 from localllm.agent.checks.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.checks.test_run_checks import TestRunChecks
 from localllm.agent.checks.work_checks import WorkChecks
-from localllm.agent.checks.written_texts import WrittenTexts
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
@@ -34,6 +34,9 @@ from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, Completion, ToolMessage
 from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
+
+if TYPE_CHECKING:
+    from localllm.agent.checks.written_texts import WrittenTexts
 
 _BROKEN_OFF = frozenset({"length", "content_filter", "chanting", "interrupted"})
 
@@ -120,7 +123,7 @@ class Finishing(Middleware):
         self._listing = ProjectListing(tools.root)
         self._work = WorkChecks(tools, self._facts, self._listing)
         self._test_runs = TestRunChecks(tools, self._facts)
-        self._written = WrittenTexts(tools)
+        self._written: WrittenTexts | None = None
         self._first = FirstAnswer()
         self.begin()
 
@@ -131,7 +134,7 @@ class Finishing(Middleware):
         self._facts.begin()
         self._work.begin()
         self._test_runs.begin()
-        self._written.begin()
+        self._written = None
         self._position = self._tools.changes.position
         self._first.begin()
         self.ending = Ending()
@@ -140,11 +143,15 @@ class Finishing(Middleware):
         """Record the results of calls."""
         self._asked = 0
         self._facts.note(results)
+        if self._written is None:
+            from localllm.agent.checks.written_texts import WrittenTexts  # not needed for the first request
+
+            self._written = WrittenTexts(self._tools, self._position)
         self._written.note(results)
 
     async def before_step(self, state: RunState) -> Decision:
         """Tell the model what is wrong with the text that its newest edits have written."""
-        said = "" if self._is_exact() else await self._written.remark(state)
+        said = await self._written.remark(state) if self._written and not self._is_exact() else ""
         return Inject(said) if said else None
 
     def with_calls(self, state: RunState, answer: Completion) -> Completion:
@@ -303,7 +310,7 @@ class Finishing(Middleware):
             *(one for one in of_work if not (of_nothing and one.name == "only_shown")),
             *(() if of_tests else self._test_runs.unrun_code(state, text)),
             *await self._of_passages(state, text),
-            *([] if self._facts.searches else await self._written.findings(state, text)),
+            *(await self._written.findings(state, text) if self._written and not self._facts.searches else []),
         ]
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """The facts of a run that its end is checked against: changes, failed edits, commands and tests."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -27,13 +27,15 @@ from localllm.agent.checks.command_kinds import (
 )
 from localllm.agent.checks.last_answers import ended_by_answer
 from localllm.agent.checks.selected_tests import failed_tests
-from localllm.agent.checks.sql_queries import Query, is_query, only_queries, query_of, sql_error
 from localllm.agent.checks.test_output import found_no_tests
 from localllm.agent.phrases import claimed_runs
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import arguments_in, path_of
 from localllm.tools.results import ToolResult
+
+if TYPE_CHECKING:
+    from localllm.agent.checks.sql_queries import Query
 
 _EDITORS = frozenset({"edit_file", "write_file", "create_file", "apply_patch"})
 _READERS = (
@@ -290,6 +292,8 @@ class RunFacts:
         code = _code_of(payload, kind, command, output)
         failed = Crash(command, error_line(output), self.calls) if payload["return_code"] else None
         self._note_deeds(command, kind, failed, has_changed=bool(changed))
+        from localllm.agent.checks.sql_queries import is_query, query_of  # most runs begin without a command
+
         self.query = query_of(command, int(payload["return_code"]), output) if is_query(command) else None
         self.every_row = self.every_row or (self.query.every_row if self.query else "")
         self._note_git(command, int(payload["return_code"]), output)
@@ -334,6 +338,8 @@ class RunFacts:
             self.failed_edit = ""
 
     def _note_program(self, command: str, return_code: int, output: str, changed: dict[str, int]) -> None:
+        from localllm.agent.checks.sql_queries import only_queries, sql_error
+
         code = [path for path in changed if is_code(path)]
         has_failed = program_failed(command, return_code)
         self.failed_program = Crash(command, error_line(output), self.calls) if has_failed else None

@@ -46,15 +46,12 @@ _LONGEST = 200_000
 
 
 class WrittenTexts:
-    """Looks at the text that the calls of one answer have written, and makes each remark once a run."""
+    """Looks at the text that the calls of one answer have written, and makes each remark once a run. This began at the
+    `position` of the changes."""
 
-    def __init__(self, tools: ToolSystem) -> None:
+    def __init__(self, tools: ToolSystem, position: int) -> None:
         self._tools = tools
-        self.begin()
-
-    def begin(self) -> None:
-        """Start a new run."""
-        self._position = self._tools.changes.position
+        self._position = position
         self._edited: list[str] = []
         self._told: set[str] = set()
         self._has_wanted = False
