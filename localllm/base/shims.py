@@ -41,6 +41,8 @@ def _is_the_same(program: str, folder: str) -> bool:
 
 
 def _is_script_of_one(program: str) -> bool:
+    if not os.path.isfile(program):  # noqa: PTH113 - a string; to open a pipe would wait for a writer
+        return False
     try:
         with open(program, "rb") as file:  # noqa: PTH123 - a string
             head = file.read(_MOST_READ)

@@ -1,6 +1,8 @@
 """Which files of a project a command line in git's settings may run."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,21 @@ def test_a_filter_whose_version_the_project_chooses(
     assert runs_from_folder(f"{tmp_path}/shims/jq -S", [root])
     assert runs_from_folder(f"{tmp_path}/linked/jq -S", [root])
     assert not runs_from_folder(f"{tmp_path}/usr/jq -S", [root])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_nobody_waits_for_a_pipe_in_the_place_of_a_program(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "cat", 0o755)
+    code = (
+        "import sys; from localllm.sandbox.git_programs import runs_from_folder; "
+        "print(runs_from_folder('./cat', [sys.argv[1]]))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    path = os.pathsep.join(sys.path)
+    ran = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, timeout=60, check=True, capture_output=True
+    )
+    assert ran.stdout.strip() == b"True"
 
 
 def test_a_library_of_awk_in_the_folder(tmp_path: Path) -> None:
