@@ -343,7 +343,7 @@ class Visit:
             seconds=time.monotonic() - self._began,
             detail=detail,
             set_by_user=self._candidate.set_by_user,
-            is_of_another=state == "ready" and _is_of_another(self._candidate.base_url, self._host),
+            is_of_another=state not in ("absent", "foreign") and _is_of_another(self._candidate.base_url, self._host),
         )
 
     def _about_the_key(self) -> str:

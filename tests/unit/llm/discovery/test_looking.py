@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
+from localllm.llm.discovery import scan
 from localllm.llm.discovery.scan import discover
 from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Server, found_keys
 from tests.support import peers
@@ -57,6 +58,7 @@ def test_where_nothing_runs_no_http_library_is_loaded() -> None:
     program = """
 import asyncio, sys
 from localllm.config.schema import LLMSettings, LMStudioSettings, OllamaSettings, OpenAISettings
+from localllm.llm.discovery import scan
 from localllm.llm.discovery.scan import discover
 one, two, three = sys.argv[1:]
 settings = LLMSettings(
@@ -182,6 +184,19 @@ async def test_a_body_in_chunks_is_put_together(nobody: LLMSettings) -> None:
 async def test_a_server_without_a_model_that_answers_is_empty(nobody: LLMSettings, site: Site, software: str) -> None:
     server = await look_at(site, nobody)
     assert (server.state, server.software, server.models) == ("empty", software, ())
+
+
+async def test_whose_a_server_is_that_has_models_for_embedding_alone(
+    nobody: LLMSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be sent all documents of a collection."""
+
+    def is_theirs(_host: str, _port: int) -> bool:
+        return True
+
+    monkeypatch.setattr(scan, "is_of_another_person", is_theirs)
+    server = await look_at(peers.listing({"id": "nomic-embed-text", "object": "model"}), nobody)
+    assert (server.state, server.is_of_another) == ("empty", True)
 
 
 async def test_a_server_that_loads_its_model_is_silent_and_says_why(nobody: LLMSettings) -> None:
