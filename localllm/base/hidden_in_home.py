@@ -35,5 +35,5 @@ def hidden_patterns(folder: Path, top: Path) -> tuple[str, ...]:
     if not home.is_relative_to(os.path.realpath(folder)):
         return ()
     below = home.relative_to(os.path.realpath(top)).as_posix()
-    start = "" if below == "." else f"/{below}"
+    start = "" if below == "." else "/" + "".join(f"\\{one}" if one in r"\*?[" else one for one in below)
     return tuple(f"{start}/{name}" for name in (".*", *NOT_HIDDEN))

@@ -34,6 +34,12 @@ def test_an_ingest_leaves_it_out_unless_its_folder_is_named(home: Path) -> None:
     assert listed(home / "work") == [f"{home}/work/.notes/b.md"]
 
 
+def test_also_where_its_name_has_characters_of_patterns(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = home.rename(home.parent / "me [1]*")
+    monkeypatch.setenv("HOME", str(odd))
+    assert listed(home.parent) == [f"{odd}/{name}" for name in SHOWN]
+
+
 def test_also_where_the_home_is_a_repository(home: Path) -> None:
     (home / ".git").mkdir()
     assert listed(home) == [f"{home}/{name}" for name in SHOWN]
