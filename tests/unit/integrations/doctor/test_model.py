@@ -46,7 +46,7 @@ async def test_no_model_at_all(tmp_path) -> None:
 
 
 async def test_a_wrong_key(tmp_path) -> None:
-    with WireServer([], list_replies=[fails(401, "Incorrect API key provided")]) as wire:
+    with WireServer([], list_replies=[fails(401, "Incorrect API key provided")] * 2) as wire:
         here = surroundings(tmp_path, llm=at(wire.url), environ={"OPENAI_API_KEY": SECRET, "HOME": "/nowhere"})
         findings = await model(here)
     finding = only(findings, "model")
