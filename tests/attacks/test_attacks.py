@@ -24,12 +24,18 @@ PARAMETERS = [
 ]
 
 
+_CHANCES = 3
+"""More runs for an attack that has to win a race to succeed without a sandbox."""
+
+
 @pytest.mark.parametrize(("case", "level"), PARAMETERS)
 def test_attack(case: Case, level: str) -> None:
     if why := missing(case.needs) or offered(level):
         pytest.skip(why)
     verdict = run_case(case, level)
     if level == "off":
+        for _ in range(_CHANCES):
+            verdict = verdict if verdict.own else run_case(case, level)
         assert verdict.own, f"shows nothing: it does not succeed even without a sandbox; {verdict.answer}"
         return
     assert verdict.answer.get("level") == level, verdict.answer
