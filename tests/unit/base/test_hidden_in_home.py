@@ -13,14 +13,14 @@ from localllm.research.local_documents import LocalDocuments
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "people" / "me"
-    for name in (".ssh/id.md", "snap/x/a.md", "Documents/a.md", "Documents/PowerShell/p.md", "work/.notes/b.md"):
+    for name in (".ssh/id.md", "snap/x/a.md", "Documents/a.md", "Documents/PowerShell/p.md", "projects/.notes/b.md"):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text("words of a document\n")
     monkeypatch.setenv("HOME", str(home))
     return home
 
 
-SHOWN = ["Documents/a.md", "work/.notes/b.md"]
+SHOWN = ["Documents/a.md", "projects/.notes/b.md"]
 
 
 def listed(*roots: Path) -> list[str]:
@@ -31,7 +31,7 @@ def test_an_ingest_leaves_it_out_unless_its_folder_is_named(home: Path) -> None:
     assert listed(home) == [f"{home}/{name}" for name in SHOWN]
     assert listed(home.parent) == [f"{home}/{name}" for name in SHOWN]
     assert listed(home / ".ssh") == [f"{home}/.ssh/id.md"]
-    assert listed(home / "work") == [f"{home}/work/.notes/b.md"]
+    assert listed(home / "projects") == [f"{home}/projects/.notes/b.md"]
 
 
 def test_also_where_its_name_has_characters_of_patterns(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,4 +56,4 @@ def test_research_leaves_it_out_and_says_so(home: Path) -> None:
 def test_patterns_begin_at_the_top(home: Path) -> None:
     assert hidden_patterns(home, home)[0] == "/.*"
     assert hidden_patterns(home.parent, home.parents[1])[0] == "/people/me/.*"
-    assert hidden_patterns(home / "work", home) == ()
+    assert hidden_patterns(home / "projects", home) == ()
