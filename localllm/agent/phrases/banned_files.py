@@ -113,7 +113,7 @@ def kept_files(request: str) -> list[str]:
 def named_by(request: str, patterns: Sequence[re.Pattern[str]], pattern_ja: re.Pattern[str]) -> list[str]:
     """Return the paths that match FILES of the patterns in plain orders, with STAND_IN for each path."""
     found: dict[str, None] = {}
-    for one in sentences_in(ends_of(request)):
+    for one in sentences_in(ends_of(request).replace(STAND_IN, " ")):  # copied text has it for its pictures
         said = _FOLDER.sub(lambda match: f"{match[1] or match[2]}/", one)
         paths = [match["path"] for match in PATH.finditer(said)]
         if not paths or OPEN.search(said):

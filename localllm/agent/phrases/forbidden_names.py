@@ -130,7 +130,7 @@ class Forbidden(msgspec.Struct, frozen=True):
 
 def forbidden_names(text: str) -> list[Forbidden]:
     """Return the names that the text forbids to read, to open or to change, in order."""
-    head = text[:_LONGEST].replace("’", "'")
+    head = text[:_LONGEST].replace("’", "'").replace(_S, " ")  # which stands for a picture in copied text
     named = list(_NAME.finditer(head))
     if not named:
         return []

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from localllm.agent.file_references import with_files
+from localllm.agent.phrases.banned_files import banned_files
 from localllm.agent.phrases.forbidden_names import forbidden_names
 from localllm.agent.prohibitions import wanted_part
 from localllm.base.events import AgentEvent, ConfirmationRequested
@@ -126,6 +127,11 @@ def test_names_in_a_prohibition(line: str) -> None:
     text, _, names = line.replace("\\n", "\n").partition("|")
     assert [one.name for one in forbidden_names(text)] == (names.split() if '"' not in names else [names])
     assert not any(name in wanted_part(text) for name in names.split())
+
+
+@each("text", ["Don't touch a.py or \ufffc", "See \ufffc. Don't touch a.py", "\ufffcと a.py は触らないで"])
+def test_names_beside_the_sign_for_a_picture(text: str) -> None:
+    assert ([one.name for one in forbidden_names(text)], banned_files(text)) == (["a.py"], ["a.py"])
 
 
 @each("text", WISHES)
