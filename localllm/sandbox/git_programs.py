@@ -145,10 +145,24 @@ _HARMLESS = frozenset(_PLAIN.split())
 """Programs that run nothing from the folder they are in, unless a file there is named."""
 
 
-def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
+def is_chosen_there(program: str, folder: str) -> bool:
+    """Return whether it depends on the folder what is run: the program is a shim, or leads there. Also if git would not
+    find it, with the PATH that is left to it, and so commit files unfiltered."""
+    if "/" in program:
+        return is_shim(os.path.expanduser(program))  # noqa: PTH111 - a string
+    safe = find_program(program, Path(folder))
+    import shutil  # takes long to import
+
+    found = shutil.which(program, path=os.pathsep.join(search_path(Path(folder))))
+    return found != safe or (found is None and shutil.which(program) is not None)
+
+
+def runs_from_folder(
+    line: str, folders: Iterable[str], is_chosen: Callable[[str, str], bool] = is_chosen_there
+) -> bool:
     """Return whether a command line, run in one of the folders, may run something from them: a file that it names, or
     whatever its program finds there, such as a module (`python -m json.tool`), a Makefile, or the version that a shim
-    runs."""
+    runs. `is_chosen`: `is_chosen_there`, or what remembers its answers."""
     words = words_of(line)
     if not words or re.search(r"[`$|;&<>\n]", line):
         return True
@@ -160,7 +174,7 @@ def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
     is_script_elsewhere = _INTERPRETER.fullmatch(program) and len(words) > 1 and words[1].startswith("/")
     if program not in _HARMLESS and not is_script_elsewhere:
         return True
-    if any(_is_chosen_there(name, folder) for folder in folders for name in started):
+    if any(is_chosen(name, folder) for folder in folders for name in started):
         return True
     glued = [match[1] for word in words if (match := _GLUED.fullmatch(word))]
     values = [word.partition("=")[2] for word in words if "=" in word]
@@ -170,18 +184,6 @@ def runs_from_folder(line: str, folders: Iterable[str]) -> bool:
     return any(_is_in(folder, word) for folder in folders for word in named) or (
         "/" in words[0] and any(_is_in(folder, words[0]) for folder in folders)
     )
-
-
-def _is_chosen_there(program: str, folder: str) -> bool:
-    """Return whether it depends on the folder what is run: the program is a shim, or leads there. Also if git would not
-    find it, with the PATH that is left to it, and so commit files unfiltered."""
-    if "/" in program:
-        return is_shim(os.path.expanduser(program))  # noqa: PTH111 - a string
-    safe = find_program(program, Path(folder))
-    import shutil  # takes long to import
-
-    found = shutil.which(program, path=os.pathsep.join(search_path(Path(folder))))
-    return found != safe or (found is None and shutil.which(program) is not None)
 
 
 def _is_in(folder: str, word: str) -> bool:

@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache, cached_property
 from pathlib import Path
 from shlex import join, quote
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -23,7 +24,7 @@ from localllm.base.i18n import Phrase
 from localllm.base.paths import find_program, passed_over, search_path
 from localllm.safety.path_names import shown
 from localllm.sandbox.command_runner import CommandRunner
-from localllm.sandbox.git_programs import runs_from_folder
+from localllm.sandbox.git_programs import is_chosen_there, runs_from_folder
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -226,12 +227,9 @@ def _believed(
             if _REFUSED.fullmatch(key):
                 raise ToolExecutionError("git_setting", path=root, setting=key)
             overrides[key] = wanted
+    folders, is_chosen = dict.fromkeys((str(root), str(top))), cache(is_chosen_there)
     for key, value in trusted.items():
-        if (
-            (match := _FILTER.fullmatch(key))
-            and match[2] != "required"
-            and runs_from_folder(value, (str(root), str(top)))
-        ):
+        if (match := _FILTER.fullmatch(key)) and match[2] != "required" and runs_from_folder(value, folders, is_chosen):
             overrides |= {key: "", f"filter.{match[1]}.required": "false"}
     if sum(len(key) + len(value) for key, value in {**ours, **overrides}.items()) > _MOST_OVERRIDES:
         raise ToolExecutionError("git_too_many_settings", path=root)
@@ -284,7 +282,7 @@ class UnsandboxedGit:
             **ENVIRONMENT,
             **configured(self._overrides, first),
             **no_further_than(self._top),
-            **_without_programs_of(self._root),
+            **self._safe_variables,
             "GIT_OPTIONAL_LOCKS": "1" if writes else "0",
             "GIT_LITERAL_PATHSPECS": "1" if question.literal else "0",
         }
@@ -292,8 +290,16 @@ class UnsandboxedGit:
         with tempfile.TemporaryFile() as stdin:
             stdin.write(question.stdin)
             stdin.seek(0)
-            code, errors = _execute(self._root, question.arguments, stdin, output, environment)
+            code, errors = _execute(self._root, [self._program, *question.arguments], stdin, output, environment)
         return Answer(code, bytes(output.data), errors)
+
+    @cached_property
+    def _program(self) -> str:
+        return program_of(self._root)
+
+    @cached_property
+    def _safe_variables(self) -> dict[str, str]:
+        return _without_programs_of(self._root)
 
 
 _PLACE = Question(("rev-parse", "--show-toplevel"))
@@ -329,11 +335,10 @@ class _Bounded:
 
 
 def _execute(
-    root: Path, arguments: tuple[str, ...], stdin: IO[bytes], output: _Bounded, environment: dict[str, str]
+    root: Path, command: list[str], stdin: IO[bytes], output: _Bounded, environment: dict[str, str]
 ) -> tuple[int, str]:
     """Run git; return exit code and error text. Raises ToolExecutionError if git is missing or times out."""
-    program = program_of(root)
-    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = program  # GitPython runs it on import
+    os.environ["GIT_PYTHON_GIT_EXECUTABLE"] = command[0]  # GitPython runs it on import
     try:
         from git import Git as Command
         from git import GitCommandNotFound
@@ -341,7 +346,7 @@ def _execute(
         raise ToolExecutionError("git_missing") from error
     try:
         running: Any = Command(root).execute(
-            [program, *arguments],
+            command,
             istream=stdin.fileno(),
             as_process=True,
             env=environment,

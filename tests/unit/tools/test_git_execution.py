@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from localllm.base import paths
 from localllm.base.errors import ToolExecutionError
 from localllm.tools import git_execution
 from localllm.tools.git_execution import Question, UnsandboxedGit, program_of
@@ -44,6 +46,34 @@ def test_a_git_that_lies_in_a_project_is_not_said_to_be_missing(
             program_of(tmp_path)
         assert raised.value.key == key
         assert (str(program) in raised.value.what) == (key == "git_passed_over")
+
+
+def test_the_search_path_is_looked_through_few_times_in_a_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs, project, home = tmp_path / "programs", tmp_path / "project", tmp_path / "home"
+    programs.mkdir()
+    home.mkdir()
+    git = shutil.which("git")
+    assert git
+    (programs / "git").symlink_to(git)
+    (programs / "cat").symlink_to("/bin/cat")
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    settings = "".join(f"\t{name} = cat %f\n" for name in ("clean", "smudge", "process"))
+    (home / ".gitconfig").write_text(f'[filter "one"]\n{settings}[filter "two"]\n{settings}')
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", str(programs), prepend=os.pathsep)
+    asked: list[Path] = []
+    is_project = paths.is_project
+
+    def counted(folder: Path) -> bool:
+        asked.append(folder)
+        return is_project(folder)
+
+    monkeypatch.setattr(paths, "is_project", counted)
+    status = Question(("status", "--porcelain"))
+    assert [one.code for one in UnsandboxedGit(project, project).ask_now([status, status, status])] == [0, 0, 0]
+    assert 0 < asked.count(programs) <= 4 + 2  # 2 for the git-lfs that the settings of a machine may name
 
 
 def test_a_commit_is_shown_as_it_is_stored_whatever_the_commit_graph_says(tmp_path: Path) -> None:
