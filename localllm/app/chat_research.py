@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from localllm.app.research_findings import findings
-from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher
+from localllm.app.research_setup import ResearchParts, ResearchSetup, open_researcher, standard_parts
 from localllm.app.stored_options import remember_named, stored_options
 from localllm.app.work_folder import work_folder
 from localllm.base.errors import ResearchUsageError
@@ -68,9 +68,16 @@ class ChatResearch:
         async with self._open(options, nobody) as researcher:
             return await researcher.forecast()
 
-    async def run(self, question: str, options: ResearchOptions, on_event: OnEvent) -> FinishedRun:
-        """Answer a question. Raises ResearchError, LLMConnectionError. If cancelled, it can be resumed."""
-        async with self._open(options, on_event) as researcher:
+    async def run(
+        self,
+        question: str,
+        options: ResearchOptions,
+        on_event: OnEvent,
+        is_shunned: Callable[[str], bool] | None = None,
+    ) -> FinishedRun:
+        """Answer a question; `is_shunned` returns whether the user has forbidden to read an address. Raises
+        ResearchError, LLMConnectionError. If cancelled, it can be resumed."""
+        async with self._open(options, on_event, is_shunned) as researcher:
             return self._finished(await researcher.run(question))
 
     async def resume(self, name: str, on_event: OnEvent) -> FinishedRun:
@@ -98,9 +105,10 @@ class ChatResearch:
         return FinishedRun(state, report_files(run_folder(self._setup.work_folder, state.id)).report)
 
     @asynccontextmanager
-    async def _open(self, options: ResearchOptions, on_event: OnEvent) -> AsyncGenerator[Researcher]:
+    async def _open(
+        self, options: ResearchOptions, on_event: OnEvent, is_shunned: Callable[[str], bool] | None = None
+    ) -> AsyncGenerator[Researcher]:
         await self._ready()
-        async with open_researcher(
-            self._setup, options, on_event, client=self._client, parts=self._parts
-        ) as researcher:
+        parts = self._parts or standard_parts(self._setup, is_shunned)
+        async with open_researcher(self._setup, options, on_event, client=self._client, parts=parts) as researcher:
             yield researcher

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from localllm.app.research_findings import findings
-from localllm.base.events import Delegated, Emit, Notice
+from localllm.base.events import Delegated, Notice
 from localllm.base.i18n import N_, Phrase, _
 from localllm.config.schema import Settings
 from localllm.safety.tool_definition import Preview, Risk, Tool, ToolOutput
@@ -46,7 +46,7 @@ def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[st
     @tool(risk=Risk.SAFE, sends=("question",), preview=preview)
     async def deep_research(context: ToolContext, question: str) -> ToolOutput:
         """Research a question thoroughly (minutes): checked findings with sources."""
-        found = await _run(research(), question, context.emit)
+        found = await _run(research(), question, context)
         text = findings(found.state, found.report, estimate)
         return ToolOutput(
             payload={
@@ -63,14 +63,14 @@ def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[st
     return deep_research
 
 
-async def _run(research: "ChatResearch", question: str, emit: Emit) -> "FinishedRun":
+async def _run(research: "ChatResearch", question: str, context: ToolContext) -> "FinishedRun":
     """Run research and show its stages; always state how to resume it."""
     from localllm.research.run_events import StageBegun
 
     run = ""
 
     def tell(text: str) -> None:
-        emit(Delegated(agent=NAME, event=Notice(text=text)))
+        context.emit(Delegated(agent=NAME, event=Notice(text=text)))
 
     def show(event: "ResearchEvent") -> None:
         nonlocal run
@@ -79,7 +79,7 @@ async def _run(research: "ChatResearch", question: str, emit: Emit) -> "Finished
             tell(_(_STAGES[event.stage]))
 
     try:
-        return await research.run(question, research.options(PRESET), show)
+        return await research.run(question, research.options(PRESET), show, context.is_shunned)
     except BaseException:
         if run:
             tell(_("Saved. To continue: /research --resume {id}", id=run))

@@ -13,7 +13,7 @@ import msgspec
 
 from localllm.app.model_session import Answerer
 from localllm.app.work_folder import check_links
-from localllm.base.errors import LLMConnectionError
+from localllm.base.errors import LLMConnectionError, SafetyViolationError
 from localllm.base.i18n import _, language
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.paths import cache_folder, projects_around
@@ -208,9 +208,14 @@ _ENGLISH = late_pattern(
 )
 
 
-def standard_parts(setup: ResearchSetup) -> ResearchParts:
-    """Return the services of every run outside of tests."""
-    check = partial(refuse_closed_address, setup.settings.safety)
+def standard_parts(setup: ResearchSetup, is_shunned: Callable[[str], bool] | None = None) -> ResearchParts:
+    """Return the services of every run outside of tests; no page is read whose address `is_shunned`."""
+
+    def check(url: str) -> None:
+        refuse_closed_address(setup.settings.safety, url)
+        if is_shunned and is_shunned(url):
+            raise SafetyViolationError("denied_no_address", name=url)
+
     return ResearchParts(partial(page_reader, setup.settings, check))
 
 

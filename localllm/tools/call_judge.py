@@ -168,7 +168,7 @@ class CallJudge:
         changes = bans.changes and (tool.writes or self._touched(tool, arguments))
         if changes and self._spoils_more(self.written(tool, arguments, root)):
             return "unwanted"
-        if self._shunned and self._is_shunned(tool, arguments):
+        if self._shunned and self._reads_shunned(tool, arguments):
             return "no_address"
         if bans.files and self._are_banned(self.written(tool, arguments, root)):
             return "banned"
@@ -194,20 +194,29 @@ class CallJudge:
             return "no_commit" if bans.commits else "unwanted"
         return ""
 
-    def _is_shunned(self, tool: Tool, arguments: dict[str, Any]) -> bool:
+    def _reads_shunned(self, tool: Tool, arguments: dict[str, Any]) -> bool:
         """Return whether it reads an address that the user has forbidden, or is a command with one."""
+        if tool.name == COMMAND_TOOL:
+            addresses = [one.partition("://")[2].rstrip("/") for one, _said in self._still_shunned()]
+            return any(one and one in arguments["command"] for one in addresses)
+        return any(self.is_shunned(url) for name in tool.fetches for url in listed(arguments.get(name)))
+
+    def is_shunned(self, url: str) -> bool:
+        """Return whether the user has forbidden to read an address, and not typed it since."""
+        if not self._shunned:
+            return False
         from localllm.safety.web_addresses import is_shunned, was_typed  # few requests forbid an address
 
-        shunned = [
-            (one, said) for one, at in self._shunned if not was_typed(one, said := self.said[at:], or_host=False)
-        ]
-        if tool.name == COMMAND_TOOL:
-            addresses = [one.partition("://")[2].rstrip("/") for one, _said in shunned]
-            return any(one and one in arguments["command"] for one in addresses)
-        urls = [url for name in tool.fetches for url in listed(arguments.get(name))]
         return any(
-            is_shunned(url, one) and not was_typed(url, said, or_host=False) for url in urls for one, said in shunned
+            is_shunned(url, one) and not was_typed(url, said, or_host=False) for one, said in self._still_shunned()
         )
+
+    def _still_shunned(self) -> list[tuple[str, str]]:
+        """Return the addresses that are forbidden and were not typed since, and what the user said since."""
+        from localllm.safety.web_addresses import was_typed
+
+        since = [(one, self.said[at:]) for one, at in self._shunned]
+        return [(one, said) for one, said in since if not was_typed(one, said, or_host=False)]
 
     def _are_banned(self, paths: Iterable[str], *, with_folders: bool = False) -> bool:
         """Return whether one of the paths is to be left as it is; `with_folders`: or a file in one is."""

@@ -44,6 +44,10 @@ def _not_so() -> bool:
     return False
 
 
+def _shuns_none(_url: str) -> bool:
+    return False
+
+
 class Knowledge(Protocol):
     """The collections of documents. Its methods raise KnowledgeBaseError."""
 
@@ -64,7 +68,8 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     images, None if unknown. `web` is None if disabled, `knowledge` if there are no collections. `emit` receives events
     while the tool runs. `may_follow` returns whether a page may lead to another address without confirmation; it raises
     SafetyViolationError for a denied one. `may_read_anew` returns whether the call's page could be read without
-    confirmation even if no search had found it. `changed` returns the files that tools have changed in this session.
+    confirmation even if no search had found it. `is_shunned` returns whether the user has forbidden to read an address.
+    `changed` returns the files that tools have changed in this session.
     `plan` is the plan made by the call's preview.
     """
 
@@ -85,6 +90,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     emit: Emit = _nobody
     may_follow: Callable[[str, str], bool] = _never
     may_read_anew: Callable[[], bool] = _not_so
+    is_shunned: Callable[[str], bool] = _shuns_none
     changed: Callable[[], Sequence[str]] = _none
     plan: object = None
 

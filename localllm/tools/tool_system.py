@@ -468,6 +468,7 @@ class ToolSystem:
             context,
             may_follow=partial(self._judge.may_follow, tool, arguments),
             may_read_anew=partial(self._judge.may_read_anew, tool, arguments),
+            is_shunned=self._judge.is_shunned,
         )
         written, command = self._judge.written(tool, arguments, context.root), arguments.get("command") or ""
         async with self.changes.around(tool, written, command) as changes:

@@ -1,16 +1,18 @@
 """The tool deep_research: where it is offered, when it is asked about, and what the agent gets of a run."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from localllm.app import deep_research
+from localllm.agent.prohibitions import bans_of, wanted_part
+from localllm.app import chat_research, deep_research
 from localllm.app.chat_research import ChatResearch
 from localllm.app.deep_research import NAME, can_research, research_tool
 from localllm.app.research_findings import TOKENS, findings
-from localllm.app.research_setup import ResearchParts
+from localllm.app.research_setup import ResearchParts, ResearchSetup, standard_parts
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import AgentEvent, ConfirmationAnswered, ConfirmationRequested, Delegated, ToolCall
 from localllm.config.research_settings import ResearchSettings
@@ -91,13 +93,12 @@ class Desk(ChatResearch):
         return self.expected
 
 
-def desk(folder: Path) -> Desk:
+def desk(folder: Path, *, has_web: bool = False) -> Desk:
     docs = documents(folder)
     client, _brain = playing({})
     settings = Settings(research=ResearchSettings(docs=(str(docs),)))
-    return Desk(
-        settings, folder, {"LOCALLLM_DATA_DIR": str(folder / "data")}, client, nothing, parts=ResearchParts(FakeReader)
-    )
+    parts = None if has_web else ResearchParts(FakeReader)
+    return Desk(settings, folder, {"LOCALLLM_DATA_DIR": str(folder / "data")}, client, nothing, parts=parts)
 
 
 def tools_of(
@@ -149,6 +150,35 @@ async def test_a_person_is_asked_where_it_takes_long(
     assert len(person.asked) == asks
     if asks:
         assert ("50 minutes" if seconds else "40 times") in person.asked[0].reason
+
+
+async def test_an_address_that_the_user_forbids_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    research, pages = desk(tmp_path, has_web=True), standard_parts
+    shunned: list[Callable[[str], bool] | None] = []
+
+    def parts(setup: ResearchSetup, is_shunned: Callable[[str], bool] | None = None) -> ResearchParts:
+        shunned.append(is_shunned)
+        return pages(setup, is_shunned)
+
+    monkeypatch.setattr(chat_research, "standard_parts", parts)
+    tools = tools_of(tmp_path, research)
+    words = "Never open http://127.0.0.1:9/tracker, only look for the year."
+    tools.hear(wanted_part(words), bans=bans_of(words))
+    assert (await tools.execute(call(), lambda _event: None)).success
+    web, no_robots = WebSettings(allow_private=("127.0.0.1:9",)), ResearchSettings(respect_robots=False)
+    settings = Settings(web=web, research=no_robots)
+    setup = ResearchSetup(settings=settings, root=tmp_path, environ={}, work_folder=tmp_path)
+    reader = pages(setup, shunned[0]).open_reader()
+    assert reader is not None
+    for url, key in {
+        "http://127.0.0.1:9/tracker": "denied_no_address",
+        "http://127.0.0.1:9/tracker/x": "denied_no_address",
+        "http://127.0.0.1:9/": "web_unreachable",
+    }.items():
+        with pytest.raises(LocalLLMError) as refused:
+            await reader.read(url)
+        assert refused.value.key == key
+    await reader.aclose()
 
 
 async def test_a_run_that_is_stopped_says_how_it_is_gone_on_with(
