@@ -23,22 +23,22 @@ INTERPRETERS: dict[str, tuple[str, ...]] = {
     "perl": ("-e", "-E"),
     "ruby": ("-e",),
     "node": ("-e", "--eval", "-p", "--print"),
-    "php": ("-r",),
+    "php": ("-r", "-B", "-R", "--run", "--process-begin", "--process-code", "--process-end"),
     "lua": ("-e",),
     "luajit": ("-e",),
     "pypy": ("-c",),
     "ipython": ("-c",),
     "nodejs": ("-e", "--eval", "-p", "--print"),
     "rscript": ("-e",),
-    "julia": ("-e",),
-    "elixir": ("-e",),
+    "julia": ("-e", "-E", "--eval", "--print"),
+    "elixir": ("-e", "--eval", "--rpc-eval"),
     "guile": ("-c",),
     "tclsh": (),
     "expect": ("-c",),
     "groovy": ("-e",),
     "raku": ("-e",),
     "deno": ("eval",),
-    "bun": ("-e",),
+    "bun": ("-e", "-p", "--eval", "--print"),
     "osascript": ("-e",),
 }
 """Interpreters of other languages, and the options that take their code."""
@@ -223,11 +223,18 @@ def _shell(rest: list[Word], reader: Reader) -> Seen:
 
 def _interpreter(rest: list[Word], options: tuple[str, ...]) -> Seen:
     """Code on the command line: its strings may be commands."""
-    for at, word in enumerate(rest[:-1]):
-        if word.text in options or (re.fullmatch(r"-\w*[ceE]", word.text) and word.text[:2] != "--"):
-            return Seen(code=(rest[at + 1].text,), opaque=rest[at + 1].computed)
-    if glued := [word for word in rest if _GLUED_CODE.fullmatch(word.text) and word.text[:2] != "--"]:
-        return Seen(code=tuple(word.text for word in glued), opaque=any(word.computed for word in glued))
+    code: list[Word] = []
+    for word, later in pairwise([*rest, Word("")]):
+        name, _equals, value = word.text.partition("=")
+        is_long = name.startswith("--")
+        if word.text in options or (not is_long and re.fullmatch(r"-\w*[ceE]", word.text)):
+            code.append(later)
+        elif value and is_long and name in options:
+            code.append(Word(value, word.computed))
+        elif not is_long and (_GLUED_CODE.fullmatch(word.text) or word.text.startswith(options)):
+            code.append(word)
+    if code:
+        return Seen(code=tuple(word.text for word in code), opaque=any(word.computed for word in code))
     return Seen(opaque=bool(rest) and rest[0].computed and not rest[0].text)
 
 
