@@ -16,7 +16,7 @@ EDITORS = (
     Believer(
         "Eclipse, and Java in other editors",
         "opening the project: its builders, annotation processors, and what asks the compiler for its macros",
-        (".project", ".externalToolBuilders", ".factorypath", ".settings/language.settings.xml"),
+        (".project", ".cproject", ".externalToolBuilders", ".factorypath", ".settings/language.settings.xml"),
     ),
     Believer(
         "Lite XL, Pragtical, Lapce, TextMate",
