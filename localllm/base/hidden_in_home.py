@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from localllm.base.folded_names import folded
 from localllm.base.i18n import N_
 
 HIDDEN_LEFT_OUT = N_("What is hidden in your home was left out: name a hidden folder itself to have it read.")
@@ -24,8 +25,9 @@ def is_in_home(root: Path) -> bool:
 def is_hidden_in_home(path: str) -> bool:
     """Return whether a file is hidden in the user's home, `path` in full with links resolved, or among what systems
     keep there under other names: many of these are run, or believed, by programs."""
-    home = str(real_home())
-    return path.startswith(f"{home}/.") or any(f"{path}/".startswith(f"{home}/{name}/") for name in NOT_HIDDEN)
+    home = folded(str(real_home())).rstrip("/")
+    path = folded(path)
+    return path.startswith(f"{home}/.") or any(f"{path}/".startswith(folded(f"{home}/{name}/")) for name in NOT_HIDDEN)
 
 
 def hidden_patterns(folder: Path, top: Path) -> tuple[str, ...]:

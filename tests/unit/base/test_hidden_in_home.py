@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.hidden_in_home import HIDDEN_LEFT_OUT, hidden_patterns
+from localllm.base.hidden_in_home import HIDDEN_LEFT_OUT, hidden_patterns, is_hidden_in_home
 from localllm.rag.document_files import listed_files
 from localllm.research.local_documents import LocalDocuments
 
@@ -57,3 +57,14 @@ def test_patterns_begin_at_the_top(home: Path) -> None:
     assert hidden_patterns(home, home)[0] == "/.*"
     assert hidden_patterns(home.parent, home.parents[1])[0] == "/people/me/.*"
     assert hidden_patterns(home / "projects", home) == ()
+
+
+def test_names_are_known_in_any_case_and_in_a_home_that_is_the_root(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert is_hidden_in_home(f"{home}/library/LaunchAgents/a.plist")
+    assert not is_hidden_in_home(f"{home}/librarian/a")
+    monkeypatch.setenv("HOME", "/")
+    assert is_hidden_in_home("/.ssh/id")
+    assert is_hidden_in_home("/snap/x")
+    assert not is_hidden_in_home("/srv/.x")
