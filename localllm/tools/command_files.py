@@ -135,18 +135,18 @@ def moved_away(command: str, folder: str, root: Path, result: "CommandResult") -
         is_taken = not back.isdisjoint({target, into, f"{into}/*", f"{into}/{path.rstrip('/').rpartition('/')[2]}"})
         return not is_taken and not any(_is_there(place / path) for place in places)
 
-    moved = {
-        one.target: [path for path in one.sources if is_lost(path, one.target)]
-        for one in departures(line, folder, str(root))
-        if one.target
-    }
+    moved: dict[str, dict[str, None]] = {}
+    for one in departures(line, folder, str(root)):
+        if one.target:
+            lost = (path for path in one.sources if is_lost(path, one.target))
+            moved.setdefault(one.target, {}).update(dict.fromkeys(lost))
     for target, sources in moved.items():
         if sources:
             yield Phrase(
                 "What was moved to {target} is gone ({paths}): /tmp and ~ of a command are thrown away when it ends. "
                 "/undo brings back what was kept of it.",
                 target=shown(target),
-                paths=some_of(sources),
+                paths=some_of(list(sources)),
             )
 
 

@@ -741,6 +741,15 @@ class TestRemovals:
         assert (project / "a.py").read_text() == "x = 1\n"
 
     @pytest.mark.skipif(level_here() == "none", reason="nothing confines commands here")
+    async def test_all_that_is_moved_to_one_place_is_told_to_be_gone(self, project: Path) -> None:
+        (project / "b.py").touch()
+        committed(project)
+        tools = make_tools(project, safety=SafetySettings(mode="auto"))
+        call = ToolCall("1", "run_command", json.dumps({"command": "mv a.py /tmp; mv b.py /tmp"}))
+        result = await tools.execute(call, lambda _event: None)
+        assert "[What was moved to /tmp is gone (a.py, b.py)" in result.for_model
+
+    @pytest.mark.skipif(level_here() == "none", reason="nothing confines commands here")
     async def test_what_the_same_command_moves_back_is_not_told_to_be_gone(self, project: Path) -> None:
         committed(project)
         tools = make_tools(project, safety=SafetySettings(mode="auto"))
