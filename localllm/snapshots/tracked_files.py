@@ -8,7 +8,8 @@ from localllm.base.errors import LocalLLMError
 
 _MOST_SEARCHED = 8
 """Names looked for in an index as it is; for more of them it is parsed, which takes longer than these."""
-_WHOLE_PATHS = (2, 3)  # versions of the index that do not shorten paths
+_WHOLE_PATHS = frozenset({2, 3})  # versions of the index that do not shorten paths
+_SPLIT = b"link"  # an index whose entries are for the most part in another file
 
 _Identity = tuple[int, int, int, int]
 
@@ -22,7 +23,7 @@ class TrackedFiles:
         self._index: Path | None = None
         self._prefix = b""
         self._identity: _Identity | None = None
-        self._content = b""
+        self._contents: list[bytes] = []
         self._searched = 0
         self._parsed: frozenset[bytes] | None = frozenset()
         """Paths of the files, and of the folders around them with a `/`; None if it is not parsed yet."""
@@ -30,7 +31,7 @@ class TrackedFiles:
 
     def begin(self) -> None:
         """Look anew whether the index has changed when the next name is asked for."""
-        self._is_current, self._content = False, b""
+        self._is_current, self._contents = False, []
 
     def holds(self, path: str) -> bool:
         """Return whether git tracks the file, or one in the folder, whose path then ends with `/`."""
@@ -41,10 +42,10 @@ class TrackedFiles:
         if self._parsed is None:
             self._searched += 1
             sought = name if name.endswith(b"/") else name + b"\0"
-            if self._searched <= _MOST_SEARCHED and sought not in self._content:
+            if self._searched <= _MOST_SEARCHED and not any(sought in content for content in self._contents):
                 return False
-            self._parsed = _paths(self._content, self._index)
-            self._content = b""
+            self._parsed = _paths(self._contents, self._index)
+            self._contents = []
         return name in self._parsed
 
     def _look(self) -> None:
@@ -59,9 +60,11 @@ class TrackedFiles:
             identity = facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns
             if identity == self._identity and self._parsed is not None:
                 return
-            self._content = content_of(index, MOST_BYTES)
-            version = struct.unpack_from(">4sL", self._content)[1]
-            self._searched = 0 if version in _WHOLE_PATHS else _MOST_SEARCHED
+            self._contents = [content_of(index, MOST_BYTES)]
+            if _SPLIT in self._contents[0]:
+                self._contents += [content_of(one, MOST_BYTES) for one in index.parent.glob("sharedindex.*")]
+            versions = {struct.unpack_from(">4sL", content)[1] for content in self._contents}
+            self._searched = 0 if versions <= _WHOLE_PATHS else _MOST_SEARCHED
             self._identity, self._parsed = identity, None
         except (LocalLLMError, OSError, ValueError, struct.error):
             self._index, self._identity, self._parsed = None, None, frozenset()
@@ -77,13 +80,14 @@ class TrackedFiles:
         return self._index
 
 
-def _paths(content: bytes, index: Path | None) -> frozenset[bytes]:
+def _paths(contents: list[bytes], index: Path | None) -> frozenset[bytes]:
     from localllm.sandbox.protect.repositories.index_entries import entries_of, hash_size, settings_of
 
     if index is None:
         return frozenset()
     try:
-        found = {path for _, path in entries_of(content, hash_size(settings_of(index)))}
+        size = hash_size(settings_of(index))
+        found = {path for content in contents for _, path in entries_of(content, size)}
     except (OSError, ValueError, IndexError, struct.error):
         return frozenset()
     folders = set[bytes]()

@@ -80,6 +80,16 @@ def test_what_is_added_later_counts_from_then_on(project: Path) -> None:
     assert [name for name in names if tracked.holds(name)] == names[7:10]
 
 
+def test_an_index_in_two_files_counts_as_a_whole(project: Path) -> None:
+    git(project, "-c", "splitIndex.maxPercentChange=100", "update-index", "--split-index")
+    git(project, "-c", "splitIndex.maxPercentChange=100", "add", "-f", "dist/9.js")
+    tracked = TrackedFiles(project)
+    assert [number for number in range(20) if tracked.holds(f"dist/{number}.js")] == [7, 8, 9]
+    tracked = TrackedFiles(project)
+    assert not tracked.holds("dist/1.js")
+    assert tracked.holds("app.cfg")
+
+
 @pytest.mark.parametrize("content", [b"", b"DIRC", b"DIRC\0\0\0\2\0\0\0\1", b"x" * 100])
 def test_an_index_that_cannot_be_read_tracks_nothing(project: Path, content: bytes) -> None:
     (project / ".git/index").write_bytes(content)
