@@ -176,6 +176,7 @@ def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
     """Return the canonical paths of the files of the project that it names to be changed: by a redirection, `rm`, `mv`,
     `sed -i` and the like; "." for what git brings back without naming it. What a program that it runs changes is not
     known here."""
+    places = [folder, *(posixpath.join(folder, one) for one in line.folders)]
     named = [word for word in line.script.writes if not word.computed]
     found: list[str] = []
     for words in line.commands:
@@ -187,18 +188,24 @@ def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
         elif program in _OF_LAST:
             named += operands[-1:]
         elif program in _IN_PLACE and any(_is_in_place(text, _IN_PLACE[program]) for text in texts):
-            named += [word for word in operands if root.exists(posixpath.join(folder, word.text))]
+            named += [word for word in operands if any(_exists(root, place, word.text) for place in places)]
         elif program == "git" and (restored := _restored(words)):
             named += restored
         elif (program == "patch" and "--dry-run" not in texts) or (
             program == "git" and _brings_back(_verb([word.text for word in words]), texts)
         ):
             found.append(_WHOLE)
-    for place in [folder, *(posixpath.join(folder, one) for one in line.folders)]:
+    for place in places:
         for word in named:
             with suppress(LocalLLMError):  # e.g. outside, or /dev/null
                 found.append(root.relative(posixpath.join(place, word.text)))
     return found
+
+
+def _exists(root: ProjectRoot, folder: str, word: str) -> bool:
+    with suppress(LocalLLMError):  # it is the script of sed: /x/d
+        return bool(word) and root.exists(posixpath.join(folder, word))
+    return False
 
 
 def _restored(words: Sequence[Word]) -> list[Word]:

@@ -317,6 +317,10 @@ def test_commands_that_may_be_dry_runs(command: str, is_dry: bool) -> None:
         ("sed -ri s/1/2/ a.py", ["a.py"]),
         ("perl -0777pie s/1/2/ a.py", ["a.py"]),
         ("sed -i.bak s/1/2/ a.py", ["a.py"]),
+        ("sed -i '/x/d' a.py", ["a.py"]),
+        ("sed -i '' '/../,$d' a.py", ["a.py"]),
+        ("sed -i '1i\\\nimport os' a.py", ["a.py"]),
+        ("cd sub && sed -i 1d y.py", ["y.py", "sub/y.py"]),
         ("perl -pi -e s/1/2/ a.py", ["a.py"]),
         ("cp x.py sub/y.py", ["sub/y.py"]),
         ("cd sub && rm -f z", ["z", "sub/z"]),
@@ -331,5 +335,6 @@ def test_commands_that_may_be_dry_runs(command: str, is_dry: bool) -> None:
 )
 def test_which_files_a_command_names_to_change(tmp_path: Path, command: str, files: list[str]) -> None:
     (tmp_path / "sub").mkdir()
-    (tmp_path / "a.py").touch()
+    for name in ("a.py", "sub/y.py"):
+        (tmp_path / name).touch()
     assert list(dict.fromkeys(files_changed(line_of(command), ".", ProjectRoot(tmp_path)))) == files
