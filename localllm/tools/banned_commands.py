@@ -20,7 +20,7 @@ _WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree")
 _COMMITTING = frozenset("commit revert cherry-pick merge am".split())
 _WITHOUT_COMMIT = frozenset("--no-commit -n --abort --quit --skip --ff-only --squash --dry-run".split())
 _RECORDING = _COMMITTING | frozenset("add push tag branch update-ref symbolic-ref notes rebase pull".split())
-_LISTING = ("-l", "--list", "-a", "-r", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n")
+_LISTING = ("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n")
 
 
 def commits(line: Line) -> bool:

@@ -9,7 +9,7 @@ from localllm.agent.phrases.request_phrases import asks_for_commit, banned_runs,
 from localllm.config.schema import SafetySettings
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.rules import line_of
-from localllm.tools.banned_commands import commits, files_changed, files_run, may_be_dry
+from localllm.tools.banned_commands import commits, files_changed, files_run, may_be_dry, records
 from localllm.tui.headless import HeadlessConfirmer
 from tests.support.agents import Answering, call, make_agent, make_tools, scripted
 from tests.support.each import each
@@ -298,6 +298,23 @@ async def test_only_a_dry_run_of_it_is_made(tmp_path: Path) -> None:
 )
 def test_commands_that_may_be_dry_runs(command: str, is_dry: bool) -> None:
     assert may_be_dry(line_of(command), ["scripts/deploy.sh"]) == is_dry
+
+
+@each(
+    ("command", "is_recorded"),
+    [
+        ("git tag -a v1 -m x", True),
+        ("git tag v1", True),
+        ("git branch -rd origin/x", True),
+        ("git notes add -m x", True),
+        ("git symbolic-ref HEAD refs/heads/x", True),
+        ("git tag; git tag -n3; git tag -l 'v*'; git tag --points-at HEAD", False),
+        ("git branch -a; git branch -r -v; git branch -a --contains HEAD; git notes show", False),
+        ("git commit --dry-run; git symbolic-ref --short HEAD", False),
+    ],
+)
+def test_what_changes_what_git_has_recorded(command: str, is_recorded: bool) -> None:
+    assert records(line_of(command)) == is_recorded
 
 
 @pytest.mark.parametrize(
