@@ -52,9 +52,9 @@ def remarks_on_marks(root: Path, before: Marks) -> list[Phrase]:
     if now.ends - before.ends:
         remarks.append(
             Phrase(
-                "The command has let the history of the repository end earlier (.git/shallow): git shows nothing "
-                "from before. /undo leaves that. git fetch --unshallow brings the rest; if it is there still, delete "
-                "the file."
+                "The command has cut the history of the repository short (.git/shallow): git shows no older commits, "
+                "and /undo does not bring them back. git fetch --unshallow does; if they are still in the repository, "
+                "deleting .git/shallow is enough."
             )
         )
     return remarks

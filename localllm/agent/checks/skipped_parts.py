@@ -165,6 +165,6 @@ def _of_placeholders(tools: ToolSystem, facts: RunFacts, position: int) -> Itera
         content = tools.readable_text(one.path) if one.path in facts.edited and one.diff else None
         if content and (lines := placeholder_lines(one.path, content, one.diff)):
             line, path = lines[0], shown(one.path)
-            reason = Phrase("line {line} of {path} stands for what was not written", line=line, path=path)
+            reason = Phrase("line {line} of {path} is a placeholder for what was not written", line=line, path=path)
             yield Finding("unwritten", reason, contradicts=False, params={"path": path, "line": str(line)})
             return
