@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from contextlib import aclosing, nullcontext
 from pathlib import Path
 
+from localllm.app.late_sandbox import late_checker
 from localllm.base import offline
 from localllm.base.errors import ConfigurationError
 from localllm.config.schema import Settings
+from localllm.ensemble.answer_checks import AnswerChecks
 from localllm.ensemble.config import EnsembleConfig
 from localllm.ensemble.config_file import CONFIG_FILE, read_config
 from localllm.ensemble.config_reach import is_on_this_machine, lies_in, refuse_far_reach
@@ -19,6 +21,7 @@ class ChatEnsemble:
     """The configured ensemble, for the chat of the project at `root`; `environ` has its agents' keys."""
 
     def __init__(self, settings: Settings, root: Path, environ: Mapping[str, str]) -> None:
+        self._settings = settings
         self._named = settings.ensemble.config
         self._root = root
         self._file = root / (Path(self._named).expanduser() if self._named else CONFIG_FILE)
@@ -32,7 +35,8 @@ class ChatEnsemble:
         config, is_users = self._configuration()
         self.is_here = is_on_this_machine(config)
         with nullcontext() if is_users else offline.own_network_only():
-            ensemble = ModelEnsemble(FixedConfig(config), self._environ, self._file.parent)
+            checks = AnswerChecks(late_checker(self._settings, self._root), self._root)
+            ensemble = ModelEnsemble(FixedConfig(config), self._environ, checks, self._file.parent)
             try:
                 async with aclosing(ensemble.run(Question(prompt=prompt, stream=True))) as events:
                     async for event in events:

@@ -29,8 +29,17 @@ def late_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> L
     return LateRunner(lambda: make_runner(settings, root, accept_no_sandbox=accept_no_sandbox))
 
 
-def make_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> "SandboxRunner":
-    """Create the command runner of the project, with what the rules close to commands. Raises as `late_runner`."""
+def late_checker(settings: Settings, root: Path) -> LateRunner:
+    """Create the runner of checks on answers, for which the rules close what they close to commands: to inspect the
+    project git alone may see that."""
+    return LateRunner(lambda: make_runner(settings, root, accept_no_sandbox=False, closes_all=True))
+
+
+def make_runner(
+    settings: Settings, root: Path, *, accept_no_sandbox: bool, closes_all: bool = False
+) -> "SandboxRunner":
+    """Create the command runner of the project, with what the rules close to commands; `closes_all`: also to `inspect`.
+    Raises as `late_runner`."""
     from localllm.sandbox.runner import SandboxRunner  # the first command comes after the first answer
 
     unreadable, unwritable = closed_to_commands(settings.safety)
@@ -38,14 +47,15 @@ def make_runner(settings: Settings, root: Path, *, accept_no_sandbox: bool) -> "
     if is_inside := collections.resolve().is_relative_to(root.resolve()):  # the home is the project, or rag.path
         with suppress(OSError):  # a missing folder cannot be denied
             collections.mkdir(mode=0o700, parents=True, exist_ok=True)
+    closed = [*_under_all_names(root, unreadable), *([collections] if is_inside else [])]
     return SandboxRunner(
         root,
         state_folder=state_folder(),
         cache_folder=cache_folder(),
         data_folder=data_folder(),
         accept_no_sandbox=accept_no_sandbox,
-        unreadable=[*_under_all_names(root, unreadable), *([collections] if is_inside else [])],
-        private=[collections] if is_inside else [],
+        unreadable=closed,
+        private=closed if closes_all else [collections] if is_inside else [],
         unwritable=_under_all_names(root, unwritable),
         leading_out=lambda: map(str, leading_out(settings.safety, root)),
         closing_all=lambda: map(str, closing_all(settings.safety, root)),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from localllm.app.late_sandbox import late_checker
 from localllm.app.private_log import show_log, start_log
 from localllm.base import logs, offline
 from localllm.base.errors import ConfigurationError
@@ -22,6 +23,7 @@ from localllm.cli.serve_log import NEWEST, print_history, print_statistics
 from localllm.cli.settings import load_here, print_error, say
 from localllm.config.loader import SERVE_TOKEN, Loaded
 from localllm.ensemble.agents import check_agents
+from localllm.ensemble.answer_checks import AnswerChecks
 from localllm.ensemble.auto_config import make_config
 from localllm.ensemble.config import AgentConfig, EnsembleConfig
 from localllm.ensemble.config_file import CONFIG_FILE, as_json, write_config
@@ -145,7 +147,8 @@ def serve(context: click.Context, file: Path | None, **values: Any) -> int:
     try:
         is_found = file is None and not values["auto"]
         with offline.own_network_only() if is_found else nullcontext():
-            return asyncio.run(_serve(site, source, environ, _folder_of(file), forced_end))
+            checks = AnswerChecks(late_checker(loaded.settings, project), Path.cwd())
+            return asyncio.run(_serve(site, source, environ, _folder_of(file), checks, forced_end))
     finally:
         forced_end.call_off()
 
@@ -262,7 +265,12 @@ def _write_config(loaded: Loaded, environ: Mapping[str, str], file: Path, *, for
 
 
 async def _serve(
-    site: Site, source: ConfigSource, environ: Mapping[str, str], root: Path, forced_end: ForcedEnd
+    site: Site,
+    source: ConfigSource,
+    environ: Mapping[str, str],
+    root: Path,
+    checks: AnswerChecks,
+    forced_end: ForcedEnd,
 ) -> int:
     """Serve until a signal arrives; return the exit code. Raises ConfigurationError, PortTakenError."""
     from localllm.ensemble.server.port import PortTakenError, listen, url_of, who_answers
@@ -272,7 +280,7 @@ async def _serve(
         listening = listen(site.options.host, site.port)
     except PortTakenError as error:
         raise await who_answers(error, site.options.host, site.port, environ) from error
-    running = RunningEnsemble(source, environ, root, site.options, _request_log(site, source, environ))
+    running = RunningEnsemble(source, environ, root, checks, site.options, _request_log(site, source, environ))
     stop = _Stop(running.stop, site.options.stop_seconds, forced_end)
     stop.listen()
     url = url_of(listening)

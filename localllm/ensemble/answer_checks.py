@@ -7,19 +7,18 @@ never as part of the command. The project is read-only, there is no network, and
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shlex import quote
 
 import msgspec
 
 from localllm.base.errors import EnsembleError, LocalLLMError
 from localllm.base.i18n import _
-from localllm.base.paths import cache_folder, data_folder, state_folder
 from localllm.ensemble.review_headings import code_lines
 from localllm.sandbox.command_runner import LateRunner
 from localllm.text.markdown_blocks import FENCE
 
-if TYPE_CHECKING:
-    from localllm.sandbox.runner import SandboxRunner
+CHECK_OUTPUT = "check_output"
+"""In `runtime`: what checks that failed have printed."""
 
 SECONDS = 20.0
 """Timeout of one check, in seconds."""
@@ -29,7 +28,8 @@ _LONGEST_REMARK = 400
 """Characters kept from the end of a check's output."""
 
 _ANSWER, _CODE, _STATUS, _OUTPUT = "answer.md", "code", "status", "output"
-_SCRIPT = """export ANSWER="$TMPDIR/answer.md" CODE="$TMPDIR/code"
+_SCRIPT = """cd {folder} || exit
+export ANSWER="$TMPDIR/answer.md" CODE="$TMPDIR/code"
 (
 {command}
 ) <"$ANSWER" >"$TMPDIR/output" 2>&1
@@ -45,10 +45,12 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 class AnswerChecks:
-    """Check answers in the folder `root`, which the command may read. The sandbox is created with the first check."""
+    """Check answers with `runner` in `folder`, one of its project, which the command may read. The sandbox is created
+    with the first check."""
 
-    def __init__(self, root: Path, seconds: float = SECONDS) -> None:
-        self._runner = _late_runner(root)
+    def __init__(self, runner: LateRunner, folder: Path, seconds: float = SECONDS) -> None:
+        self._runner = runner
+        self._folder = folder
         self._seconds = seconds
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
@@ -65,7 +67,7 @@ class AnswerChecks:
 
     async def _check(self, command: str, text: str) -> Checked:
         files = {_ANSWER: text.encode(), _CODE: code_in(text).encode()}
-        script = _SCRIPT.replace("{command}", command)
+        script = _SCRIPT.replace("{folder}", quote(str(self._folder))).replace("{command}", command)
         try:
             async with self._turns:
                 results = (_STATUS, _OUTPUT)
@@ -83,13 +85,3 @@ def code_in(text: str) -> str:
     lines = text.split("\n")
     inside = [index for index in sorted(code_lines(lines)) if not FENCE.match(lines[index])]
     return "\n".join(lines[index] for index in inside) if inside else text
-
-
-def _late_runner(root: Path) -> LateRunner:
-    def make() -> "SandboxRunner":
-        from localllm.sandbox.runner import SandboxRunner  # few configurations have a check
-
-        folders = state_folder(), cache_folder(), data_folder()
-        return SandboxRunner(root, state_folder=folders[0], cache_folder=folders[1], data_folder=folders[2])
-
-    return LateRunner(make)

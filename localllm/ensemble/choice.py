@@ -7,7 +7,7 @@ import msgspec
 from localllm.base.errors import EnsembleError, LocalLLMError
 from localllm.base.i18n import _, sentences
 from localllm.ensemble.agreement import Agreement, AnswerGroup
-from localllm.ensemble.answer_checks import Checked
+from localllm.ensemble.answer_checks import CHECK_OUTPUT, Checked
 from localllm.ensemble.choice_reply import read_choice
 from localllm.ensemble.review import (
     NO_ANSWER,
@@ -43,19 +43,24 @@ async def _that_hold(run: Run, groups: Sequence[AnswerGroup]) -> tuple[Sequence[
         run.runtime["check"] = {"error": error.what}
         return groups, sentences(error.what, error.why)
     holding = [group for group, one in zip(groups, checked, strict=True) if one.holds]
-    run.runtime["check"] = _check_result(run, groups, checked)
+    _record_check(run, groups, checked)
     if not holding:
         return groups, _("None of the answers passes the check.")
     names = ", ".join(run.answers[worker].agent for group in holding for worker in group.workers)
     return holding, _("Answers that pass the check: {names}.", names=names)
 
 
-def _check_result(run: Run, groups: Sequence[AnswerGroup], checked: Sequence[Checked]) -> dict[str, object]:
-    result: dict[str, object] = {}
+def _record_check(run: Run, groups: Sequence[AnswerGroup], checked: Sequence[Checked]) -> None:
+    holds: dict[str, object] = {}
+    output: dict[str, object] = {}
     for group, one in zip(groups, checked, strict=True):
-        for name in names_of(run, group.workers):
-            result[str(name)] = {"holds": one.holds} | ({} if one.holds else {"output": one.remark})
-    return result
+        for name in map(str, names_of(run, group.workers)):
+            holds[name] = {"holds": one.holds}
+            if not one.holds:
+                output[name] = one.remark
+    run.runtime["check"] = holds
+    if output:
+        run.runtime[CHECK_OUTPUT] = output
 
 
 async def _chosen(run: Run, agreement: Agreement, remark: str) -> Outcome:

@@ -25,14 +25,16 @@ class ModelEnsemble:
     """An ensemble of the agents in `source`; a run keeps the configuration it started with.
 
     `environ` has the API keys; paths of model files are relative to `root`. `pool` has the agents and their
-    connections.
+    connections; `checks` are on answers. Both are closed at the end.
     """
 
-    def __init__(self, source: ConfigSource, environ: Mapping[str, str], root: Path = Path()) -> None:
+    def __init__(
+        self, source: ConfigSource, environ: Mapping[str, str], checks: AnswerChecks, root: Path = Path()
+    ) -> None:
         self._source = source
         self.pool = AgentPool(environ, root)
         self._patterns = PatternSearch()
-        self._checks = AnswerChecks(root)
+        self._checks = checks
 
     async def run(self, question: Question) -> AsyncGenerator[RunEvent]:
         """See Ensemble."""

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from localllm.ensemble.hosts import Host
 from localllm.ensemble.records import EnsembleResult, Question, RunEvent, RunFinished
 from tests.ensemble_servers.play import MODEL, Play
 from tests.ensemble_servers.servers import OllamaServer, OllamaServers
+from tests.support.ensemble_server import checks_in
 
 PROMPT = "What is six times seven?"
 
@@ -111,7 +113,7 @@ async def asking(
         reviewing = servers.add(reviewer or Play(answer=REVIEW))
         working = [servers.add(play) for play in workers]
         source = FixedConfig(config_of(reviewing, working, **settings))
-        ensemble = ModelEnsemble(source, environ or {})
+        ensemble = ModelEnsemble(source, environ or {}, checks_in(Path()))
         try:
             yield Asked(servers, reviewing, working, source, ensemble)
         finally:

@@ -15,6 +15,7 @@ from localllm.ensemble.server.options import ServerOptions
 from localllm.ensemble.server.port import listen, url_of
 from localllm.ensemble.server.running_ensemble import RunningEnsemble
 from tests.ensemble_servers import OllamaServers, Play
+from tests.support.ensemble_server import checks_in
 
 _CLIENTS = 3
 
@@ -59,7 +60,7 @@ async def _reload(file: Path, url: str, times: int) -> list[int]:
     """Change the configuration so many times under load; the numbers that requests have seen."""
     file.write_bytes(_configuration(0, url))
     watch = ConfigWatch(file)
-    running = RunningEnsemble(watch, {}, file.parent, ServerOptions(), None)
+    running = RunningEnsemble(watch, {}, file.parent, checks_in(file.parent), ServerOptions(), None)
     listening = listen("127.0.0.1", 0)
     address = url_of(listening)
     seen: list[int] = []

@@ -264,6 +264,16 @@ def test_an_ensemble_asks_another_no_more_often(servers: OllamaServers, stream: 
     assert len(failing.chats) == 1
 
 
+def test_what_a_check_prints_is_not_told_to_clients(servers: OllamaServers) -> None:
+    workers = [servers.add(Play(answer=f"Answer {number}.")) for number in range(2)]
+    prints = "echo of the project; echo of the project >&2; exit "
+    for status, holds in (("1", False), ("0", True)):
+        with serving(servers, workers, check=prints + status, strategy="best") as server:
+            response = server.client.post("/generate", json=JSON)
+        assert response.json()["runtime"]["check"]["Worker 1"] == {"holds": holds}
+        assert "of the project" not in response.text
+
+
 @pytest.mark.parametrize("strategy", ["review", "vote", "self", "best", "rank"])
 def test_what_is_streamed_is_the_answer_whatever_the_strategy(servers: OllamaServers, strategy: str) -> None:
     workers = [servers.add(Play(answer=f"Long prose number {number} about a matter of taste.")) for number in range(3)]

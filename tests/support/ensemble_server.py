@@ -7,14 +7,18 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import uvicorn.server
 
+from localllm.app.late_sandbox import late_checker
 from localllm.base.errors import LLMConnectionError, LocalLLMError
 from localllm.base.events import Usage
+from localllm.config.schema import SafetySettings, Settings
+from localllm.ensemble.answer_checks import SECONDS, AnswerChecks
 from localllm.ensemble.config import AgentConfig, EnsembleConfig, SystemSettings
 from localllm.ensemble.config_watch import ConfigSource
 from localllm.ensemble.ensemble import ModelEnsemble
@@ -201,13 +205,19 @@ def scripted(
         yield running
 
 
+def checks_in(folder: Path, *, seconds: float = SECONDS, deny: tuple[str, ...] = ()) -> AnswerChecks:
+    """Checks on answers in a folder, with rules of the user."""
+    settings = Settings(safety=SafetySettings(deny=deny))
+    return AnswerChecks(late_checker(settings, folder.absolute()), folder.absolute(), seconds)
+
+
 @contextmanager
 def modelled(
     source: ConfigSource, options: ServerOptions | None = None, environ: Mapping[str, str] | None = None
 ) -> Iterator[ServerInThread]:
     """A server of the agents in a configuration."""
     options = options or ServerOptions(stop_seconds=0.2)
-    ensemble = ModelEnsemble(source, environ or {})
+    ensemble = ModelEnsemble(source, environ or {}, checks_in(Path()))
     app = create_app(ensemble, lambda: source.current, options=options, report=ensemble.report)
     with serving(app, options, ensemble) as running:
         yield running

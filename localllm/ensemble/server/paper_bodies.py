@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 from localllm.base.errors import LocalLLMError
 from localllm.base.events import Json, Usage
 from localllm.base.i18n import _
+from localllm.ensemble.answer_checks import CHECK_OUTPUT
 from localllm.ensemble.config import AgentConfig, EnsembleConfig
 from localllm.ensemble.hosts import HostReport
 from localllm.ensemble.records import EnsembleResult, WorkerAnswer
@@ -185,9 +186,12 @@ def without_secrets(url: str) -> str:
 
 
 def _runtime(result: EnsembleResult) -> dict[str, Json]:
+    """Build `runtime`, without what checks have printed: whoever may ask can have the code of an answer run in
+    one, which prints files of the project."""
+    told = {name: value for name, value in result.runtime.items() if name != CHECK_OUTPUT}
     return {
         "run_id": result.run_id,
-        **result.runtime,
+        **told,
         "workers": [_worker_runtime(answer) for answer in result.answers],
         "usage": usage_json(result.usage),
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from localllm.base.memo import Memo
+from localllm.ensemble.answer_checks import AnswerChecks
 from localllm.ensemble.config_watch import ConfigSource
 from localllm.ensemble.ensemble import ModelEnsemble
 from localllm.ensemble.request_log import RequestLog
@@ -31,6 +32,7 @@ class RunningEnsemble:
         source: The configuration.
         environ: The environment with the keys of model servers.
         root: The folder to which paths of model files are relative.
+        checks: Checks answers; closed at the end.
         options: Limits, token, hosts and origins.
         log: Where finished runs are logged; None for no log. Closed at the end.
     """
@@ -40,10 +42,11 @@ class RunningEnsemble:
         source: ConfigSource,
         environ: Mapping[str, str],
         root: Path,
+        checks: AnswerChecks,
         options: ServerOptions,
         log: RequestLog | None,
     ) -> None:
-        self._ensemble = ModelEnsemble(source, environ, root)
+        self._ensemble = ModelEnsemble(source, environ, checks, root)
         self._log = log
         app = create_app(
             self._ensemble,

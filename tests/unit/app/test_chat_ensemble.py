@@ -78,3 +78,20 @@ async def test_a_named_file_outside_the_project_is_the_users_own(tmp_path: Path)
         settings = Settings(ensemble=EnsembleSettings(config=str(tmp_path / "mine.json")))
         result = await ChatEnsemble(settings, project, {"MY_KEY": "k"}).ask("City?", lambda event: None)
     assert result.final_answer == "Paris."
+
+
+async def test_a_check_runs_in_the_project_and_not_where_the_configuration_is(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "here").touch()
+    file = tmp_path / "mine.json"
+    with OllamaServers() as servers:
+        wrong, right, reviewer = (servers.add(Play(answer=answer)).url for answer in ("Paris.", "Lyon.", REVIEW))
+        written(file, wrong, reviewer)
+        config = json.loads(file.read_bytes())
+        config["worker_agents"].append({"name": "B", "api_url": right, "model": MODEL})
+        config["system_settings"] = {"strategy": "best", "check": "test -f here && grep -q Lyon"}
+        file.write_text(json.dumps(config))
+        settings = Settings(ensemble=EnsembleSettings(config=str(file)))
+        result = await ChatEnsemble(settings, project, {}).ask("City?", lambda event: None)
+    assert result.final_answer == "Lyon."

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from localllm.ensemble.answer_checks import AnswerChecks, Checked, code_in
+from localllm.ensemble.answer_checks import Checked, code_in
 from localllm.ensemble.config import AgentConfig
 from localllm.ensemble.records import EnsembleResult, StrategyName
 from tests.ensemble_servers import Gate, Play
 from tests.ensemble_servers.asking import Asked, asking
+from tests.support.ensemble_server import checks_in
 
 pytestmark = pytest.mark.anyio
 
@@ -180,8 +181,8 @@ class TestCheck:
             assert len(asked.reviewer.chats) == 1, "the plain review alone"
         assert result.final_answer == RUNS
         assert result.runtime["check"]["Worker 2"] == {"holds": True}
-        assert result.runtime["check"]["Worker 1"]["holds"] is False
-        assert "SyntaxError" in result.runtime["check"]["Worker 1"]["output"]
+        assert result.runtime["check"]["Worker 1"] == {"holds": False}
+        assert "SyntaxError" in result.runtime["check_output"]["Worker 1"]
         assert "Worker 2" in result.review_comment
 
     async def test_of_several_that_hold_the_reviewer_chooses(self) -> None:
@@ -199,7 +200,7 @@ class TestCheck:
         assert "None of the answers" in result.review_comment
 
     async def test_the_answer_is_data_on_standard_input_and_in_files(self, tmp_path: Path) -> None:
-        checks = AnswerChecks(tmp_path)
+        checks = checks_in(tmp_path)
         nasty = "$(touch pwned) `touch pwned`\n'; touch pwned; '\n```\n\"$(touch pwned)\"\n```"
         command = 'cmp - "$ANSWER" && grep -q touch "$CODE" && ! grep -q "\'; touch" "$CODE" && cat "$ANSWER"'
         try:
@@ -214,7 +215,7 @@ class TestCheck:
         (tmp_path / "expected.txt").write_text("42\n")
         tried: list[Checked] = []
         for command, seconds in (("cmp - expected.txt", 30), ("echo 41 > expected.txt", 30), ("sleep 60", 0.3)):
-            checks = AnswerChecks(tmp_path, seconds=seconds)
+            checks = checks_in(tmp_path, seconds=seconds)
             try:
                 tried += await checks.check(command, ["42\n"])
             finally:
@@ -223,6 +224,20 @@ class TestCheck:
         assert held.holds, held.remark
         assert (wrote.holds, slow.holds) == (False, False)
         assert (tmp_path / "expected.txt").read_text() == "42\n"
+
+    async def test_what_rules_close_is_closed_to_a_check_and_the_rest_is_open(self, tmp_path: Path) -> None:
+        folder = tmp_path / "app"
+        (folder / "secrets").mkdir(parents=True)
+        for name in (".env", "secrets/key.py", "open.py"):
+            (folder / name).write_text("x = 1\n")
+        checks = checks_in(folder, deny=("read_file(.env)", "read_file(secrets)"))
+        try:
+            for command, holds in (("cat .env", False), ("cat secrets/*", False), ("cat open.py", True)):
+                (checked,) = await checks.check(command, ["x"])
+                assert checked.holds is holds, command
+                assert "x = 1" not in checked.remark or holds
+        finally:
+            checks.close()
 
     async def test_without_a_sandbox_nothing_is_run_and_the_reviewer_chooses(
         self, monkeypatch: pytest.MonkeyPatch
