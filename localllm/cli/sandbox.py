@@ -25,7 +25,7 @@ from localllm.sandbox.self_test import Attempt, attempts
 from localllm.text.sanitising import clean, display_width, json_report
 from localllm.text.wrapping import wrap
 from localllm.tools.builtin import all_tools
-from localllm.tools.shell import remarks_on
+from localllm.tools.command_reports import remarks_on
 from localllm.tui.theme import Theme, choose_theme
 
 _TRIALS = {

@@ -32,7 +32,6 @@ from localllm.tools.git_repository import (
     with_folders,
 )
 from localllm.tools.results import cap
-from localllm.tools.shell import remarks_on
 
 if TYPE_CHECKING:
     from localllm.sandbox.runner import CommandResult
@@ -291,6 +290,8 @@ async def _make(context: ToolContext, repository: Repository, commit: Commit) ->
     names = ", ".join(ways.hooks)
     if result.return_code:
         raise _not_committed(repository, result, names, quote(_subject(commit.message)))
+    from localllm.tools.command_reports import remarks_on  # not needed at the start
+
     return [*([Phrase("Hooks run in the sandbox: {names}.", names=names)] if names else []), *remarks_on(result)]
 
 

@@ -12,7 +12,7 @@ from localllm.cli import sandbox
 from localllm.sandbox import background
 from localllm.sandbox.background import MOST, BackgroundCommand, BackgroundCommands
 from localllm.sandbox.process import Excess, HeadAndTail
-from localllm.tools import shell
+from localllm.tools import command_reports
 
 pytestmark = pytest.mark.anyio
 
@@ -205,6 +205,6 @@ async def test_the_last_character_is_given_out_torn_when_nothing_comes_any_more(
     assert command.read() == ("\ufffd", 0)
 
 
-@pytest.mark.parametrize("words", [background.EXCESS, sandbox.KILLED_FOR, shell._EXCESS])  # pyright: ignore[reportPrivateUsage]
+@pytest.mark.parametrize("words", [background.EXCESS, sandbox.KILLED_FOR, command_reports._EXCESS])  # pyright: ignore[reportPrivateUsage]
 async def test_each_kind_of_end_has_words(words: dict[str, str]) -> None:
     assert words.keys() == set(get_args(Excess)) - {""}
