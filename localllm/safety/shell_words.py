@@ -55,6 +55,9 @@ class Variable(msgspec.Struct, frozen=True):
 
 Variables = Mapping[str, Variable]
 
+TEMPORARY = "/tmp"  # noqa: S108 - of the command
+"""Folder in which `mktemp` makes files and folders."""
+
 BLANKS = " \t\n"
 """Characters at which the shell splits a variable's value, unless IFS is set."""
 
@@ -262,15 +265,23 @@ class WordReader:
         words = [
             child for child in node.named_children if child.type in ("word", "string", "raw_string", "concatenation")
         ]
-        return "".join(word.text for child in words for word in self.expanded(child))
+        return "".join(word.text for child in words for word in self.expanded(child)) or self._value(node)
+
+    def _value(self, node: "Node") -> str:
+        """Return the value of the variable of `${x%/}`."""
+        name = next((child for child in node.named_children if child.type == "variable_name"), None)
+        return self.known.get(self.source_of(name), Variable("")).value if name is not None else ""
 
     def _echoed(self, node: "Node") -> str:
-        """Return the output of `$(echo this)`; "" for any other command."""
+        """Return the output of `$(echo this)`, and such a path as `$(mktemp)` gives; "" for any other command."""
         commands = [child for child in node.named_children if child.type == "command"]
-        if len(commands) != 1 or node.named_child_count != 1:
+        is_one = len(commands) == node.named_child_count == 1
+        first, *rest = (list(self.of_command(commands[0])) if is_one else []) or [Word("")]
+        if first.text in ("echo", "printf"):
+            return " ".join(word.text for word in rest)
+        if "mktemp" not in self.source_of(node):
             return ""
-        first, *rest = list(self.of_command(commands[0])) or [Word("")]
-        return " ".join(word.text for word in rest) if first.text in ("echo", "printf") else ""
+        return made_by_mktemp([word.text for word in rest] if first.text == "mktemp" else [])
 
     def source_of(self, node: "Node") -> str:
         """Return the text of a node, as written."""
@@ -279,6 +290,24 @@ class WordReader:
     def source(self, start: int, end: int) -> str:
         """Return the text between two byte offsets."""
         return self._source[start:end].decode("utf-8", "replace")
+
+
+def made_by_mktemp(words: Sequence[str]) -> str:
+    """Return a path like those of `mktemp` with these words: as its template, in /tmp if nothing else is said."""
+    folder, template = "", ""
+    is_of_folder = False
+    for word in words:
+        if is_of_folder or word.startswith("--tmpdir="):
+            folder, is_of_folder = word.removeprefix("--tmpdir="), False
+        elif word[:1] != "-":
+            template = word
+        elif word[:2] != "--" and "p" in word:
+            folder, is_of_folder = word.partition("p")[2], word[-1] == "p"
+        elif word == "--tmpdir" or (word[:2] != "--" and "t" in word):
+            folder = TEMPORARY
+    if not folder and template:
+        return template
+    return f"{folder or TEMPORARY}/{template or 'tmp.XXXXXXXXXX'}"
 
 
 def _is_word(node: "Node") -> bool:
