@@ -28,15 +28,9 @@ _USUAL_NAMES = frozenset(
     "__init__.py conftest.py manage.py settings.py setup.py main.py package.json tsconfig.json pyproject.toml"
     " Cargo.toml index.html index.js README.md CHANGELOG.md requirements.txt pom.xml go.mod docker-compose.yml".split()
 )
-_BLIND = late_pattern(
-    r"(?i)(?:\bcan(?:no|')t|\bcan not|\bcould ?n[o']t|\bunable|\bnot able)\b[^.\n]{0,40}\b(?:see|view|read|look|open"
-    r"|analy[sz]e|describe|inspect|interpret|process|display|tell)\b|\bn(?:o|ot) (?:vision|access|support)"
-    r"|\bdo(?:es)? ?n[o']t (?:see|support)\b"
-    r"|(?:見え|見られ|見ることが?でき|読め|読み取れ|開け|(?:認識|確認|解析|表示|対応)(?:でき|して(?:い|お)))(?:ま|り)?(?:せん|ない|ず)"
-)
-"""Matches that the author does not see a picture, and not that something in it cannot be done."""
 _NOT_READ = N_("{path} was not read")
 _UNSEEN = N_("{path} was not seen: the model cannot see pictures")
+_PICTURES = (".png", ".jp", ".gif", ".webp", ".bmp")
 _NUMBER = late_pattern(r"(?<![\w.-])(?>\d+(?:[.,]\d+)*)(?![\w-]{0,40}\.\w)")
 _IN_CODE = late_pattern(r"`[^`\n]*`")
 _SUPPOSED = late_pattern(
@@ -65,6 +59,7 @@ class StatedChecks:
         """Yield what the answer states and the model has not seen, the most urgent first. Reads files."""
         yield from self._of_queries(state, text)
         yield from self._of_unread(state, text)
+        yield from self._of_pictures(state, text)
         yield from self._of_refused(state, text)
         yield from self._of_absent(state, text)
         yield from self._of_unreadable(state, text)
@@ -110,6 +105,13 @@ class StatedChecks:
                 yield Finding("not_read", reason, contradicts=False, params={"path": name})
                 return
 
+    def _of_pictures(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the picture that the answer describes and that no call has named."""
+        if state.tools and any(ending in state.query.lower() for ending in _PICTURES):
+            from localllm.agent.checks import unseen_pictures  # few requests name one
+
+            yield from unseen_pictures.findings(state, text, self._tools, self._facts, self._listing)
+
     def _of_refused(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that the answer states numbers, though calls were refused and none has given a result."""
         facts = self._facts
@@ -151,11 +153,16 @@ class StatedChecks:
         """Yield the file that the request names and that could not be read, if nothing else was found out since and the
         answer does not say so."""
         path, picture = self._facts.unreadable, self._facts.unseen
-        is_told = _BLIND.search(text) if picture else _UNREAD.search(text) or phrases.admits_failure(text)
-        if not path or path.rpartition("/")[2] not in state.query or is_told:
+        if not path or path.rpartition("/")[2] not in state.query:
             return
+        if picture:
+            from localllm.agent.checks.unseen_pictures import admits_blindness
+
+            is_told = admits_blindness(text)
+        else:
+            is_told = bool(_UNREAD.search(text)) or phrases.admits_failure(text)
         is_of_size = any(str(size) in text for size in (picture.get("width"), picture.get("height")) if size)
-        if not (is_of_size or phrases.asks_user(text)):
+        if not (is_told or is_of_size or phrases.asks_user(text)):
             name, reason = ("unseen", _UNSEEN) if picture else ("unreadable", _NOT_READ)
             yield Finding(name, Phrase(reason, path=shown(path)), contradicts=False, params={"path": path})
 

@@ -206,3 +206,60 @@ async def test_a_picture_that_the_model_cannot_see_is_not_described(
     result = await agent.execute_query(request_)
     assert remarks(agent) == (["[You cannot see shot.png. Say so.]"] if is_told else [])
     assert len(result.unverified) == is_told
+
+
+SCREENSHOT = "スクリーンショット 2024-01-01.png"
+MADE_UP_PICTURE = "スクリーンショットにはログイン画面が写っています。"
+
+
+def picture(path: Path) -> None:
+    size = (64).to_bytes(4, "big") + (32).to_bytes(4, "big")
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + size + b"\x08\x02\0\0\0" + bytes(99))
+
+
+@pytest.mark.parametrize(
+    ("request_", "path"),
+    [(f"「{SCREENSHOT}」には何が写っている?", SCREENSHOT), ("What is in img/shot.png?", "img/shot.png")],
+)
+async def test_a_picture_that_was_not_looked_at_is_not_described(project: Path, request_: str, path: str) -> None:
+    picture(project / path)
+    blind = "I cannot see pictures."
+    looks = [call("list_files"), MADE_UP_PICTURE]
+    for script in ([MADE_UP_PICTURE], looks):
+        agent = make_agent(
+            scripted(*script, call("read_file", file_path=path), blind), project, tools=make_tools(project, sees=False)
+        )
+        result = await agent.execute_query(request_)
+        assert remarks(agent) == [f"[You have not read {path}. Read it, then answer.]"]
+        assert (result.answer, result.unverified) == (blind, ())
+    agent = make_agent(scripted(MADE_UP_PICTURE, MADE_UP_PICTURE), project)
+    assert (await agent.execute_query(request_)).unverified == (f"{path} was not read",)
+
+
+@pytest.mark.parametrize(("sees", "said"), [(False, ["[You cannot see shot.png. Say so.]"]), (True, []), (None, [])])
+async def test_a_picture_in_the_request_is_not_described_by_a_model_that_is_not_shown_it(
+    project: Path, sees: bool | None, said: list[str]
+) -> None:
+    picture(project / "shot.png")
+    script = scripted(MADE_UP_PICTURE, "画像は見られません。")
+    agent = make_agent(script, project, tools=make_tools(project, sees=sees))
+    await agent.execute_query("Describe @shot.png")
+    assert remarks(agent) == said
+
+
+async def test_where_a_picture_is_known_or_need_not_be_seen_nothing_is_said(project: Path) -> None:
+    picture(project / "shot.png")
+    known = "shot.png shows the error 'Invalid password'. What is the cause?"
+    for request_, answer, calls in (
+        ("What is in shot.png?", "I cannot see pictures.", []),
+        ("What is in shot.png?", "Please describe it to me. What does it show?", []),
+        ("What is in shot.png?", "It shows a login form.", [call("run_command", command="file *.png")]),
+        ("What is in shot.png?", "It shows a login form.", [call("run_command", command="tesseract shot.png -")]),
+        ("How do I embed shot.png in README.md?", "![shot](shot.png)", []),
+        ("What is in gone.png?", "gone.png does not exist.", []),
+        (known, "The password is wrong.", []),
+    ):
+        agent = make_agent(scripted(*calls, answer), project)
+        assert (await agent.execute_query(request_)).answer == answer
+        assert remarks(agent) == []
