@@ -107,7 +107,8 @@ def _forms(value: str) -> tuple[frozenset[float], list[float]]:
         forms |= {round(seconds / factor, 6) for factor in _SECONDS}
     elif one.kind == "data" or re.fullmatch(r"(?i)[\d.,_]+ ?[kmg]i?b?", folded):
         forms |= {round(one.value / factor, 6) for factor in _BYTES}
-        amount = float(re.sub(r"[^\d.]", "", folded) or 0)
+        digits = re.search(r"\d+(?:\.\d+)?", re.sub(r"[,_]", "", folded))
+        amount = float(digits[0]) if digits else 0.0
         power = {"k": 1, "m": 2, "g": 3}.get(folded.lstrip("0123456789.,_ ")[:1].lower(), 0)
         forms |= {amount * base ** (power - less) for base in (1000.0, 1024.0) for less in range(4)}
     elif (hour := re.fullmatch(r"(\d{1,2}) ?時", folded)) or one.kind == "time":

@@ -200,6 +200,8 @@ def test_files_are_ordered_with_their_number() -> None:
         ("1 時間", "TIMEOUT = 60 * 60", True),
         ("5 minutes", "timedelta(minutes=5)", True),
         ("2GB", "cache_mb: 2048", True),
+        ("10MB..", "limit_mb: 10", True),
+        ("1.5.GB", "limit_mb: 10", False),
         ("12%", "TAX = 0.12", True),
         ("6月3日", "- 公開日は６月３日。", True),
         ("3 June", "date: 2026-06-03", True),
