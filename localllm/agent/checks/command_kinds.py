@@ -76,7 +76,8 @@ def command_kind(command: str) -> CommandKind:
 def parts_of(command: str) -> Iterator[str]:
     for part in _PART_ENDS.split(_HERE_DOCUMENT.sub(r"\3", command[:_LONGEST_COMMAND])):
         start = _BEFORE.match(part)
-        if rest := part[start.end() if start else 0 :].strip(" \t)}"):
+        rest = part[start.end() if start else 0 :].strip(" \t)}")
+        if rest.strip():  # with \r\n, more may be left of a line
             yield rest
 
 

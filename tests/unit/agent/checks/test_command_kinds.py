@@ -22,6 +22,7 @@ from tests.support.each import each
     ("command", "kind"),
     [
         ("cat notes.txt", "reading"),
+        ("{ cat notes.txt; } \r\npytest\r\n", "test"),
         ("grep -rn port . 2>/dev/null", "reading"),
         ("ls missing 2>&1", "reading"),
         ("cat a.txt > /dev/null", "reading"),
