@@ -19,6 +19,7 @@ _QUOTED = late_pattern(
 )
 _MASK = r"\x02\d{1,2}\x03"
 """Stands for a quotation."""
+_OF_MASKS = {2: None, 3: None}
 _NO_ORDER = late_pattern(
     r"\b(?:if|unless|when|don't|do not|not|or|without|except|but|(?<!'d )(?<!would )like|as in|same as|until"
     r"|instead of|maybe|perhaps"
@@ -171,7 +172,7 @@ def names_in_ranges(text: str) -> list[str]:
 
 def _orders(request: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the sentences that order something, with a mask for each quotation, and the quotations."""
-    for said in map(_with_quotes, sentences_in(ends_of(request))):
+    for said in map(_with_quotes, sentences_in(ends_of(request).translate(_OF_MASKS))):
         quoted: list[str] = []
 
         def mask(found: re.Match[str], quoted: list[str] = quoted) -> str:

@@ -190,6 +190,11 @@ def test_files_are_ordered_with_their_number() -> None:
     assert ordered_files("one.txt、two.txt、three.txt の3つのファイルを作って") == ["one.txt", "two.txt", "three.txt"]
 
 
+def test_characters_that_stand_for_quotations_are_none_in_a_request() -> None:
+    assert ordered_names('Add \x020\x03 and "f1" to a.py') == []
+    assert [one.value for one in ordered_values('Set \x02port\x03 to "9000"')] == ["9000"]
+
+
 @each(
     ("value", "text", "is_in"),
     [
