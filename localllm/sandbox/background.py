@@ -57,6 +57,11 @@ class CommandOutcome(Protocol):
         """Files of the program's own that it closed, and that are open again."""
         ...
 
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """New names of files from before that were moved to protected names."""
+        ...
+
 
 class Handle(Protocol):
     """A started command that nobody waits for."""

@@ -30,6 +30,7 @@ class Done(msgspec.Struct, frozen=True):
     overlooked: bool = False
     statuses: tuple[int, ...] = ()
     reopened: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
 
 
 class Job:
@@ -120,7 +121,13 @@ class Job:
         if self._keeps_writing:
             ending = msgspec.structs.replace(ending, excess=ending.excess or "protected")
         return Done(
-            outcome, ending, self.reverted, self._protected.is_overlooked, statuses, tuple(sorted(self._reopened))
+            outcome,
+            ending,
+            self.reverted,
+            self._protected.is_overlooked,
+            statuses,
+            reopened=tuple(sorted(self._reopened)),
+            aside=tuple(self._protected.take_aside()),
         )
 
     @property

@@ -53,7 +53,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     `contacts`: the hosts it requested, refused or not. `left`: something it had started in the background was ended
     with it. `statuses`: how each part of its last pipeline ended, if that was requested. `encoding`: Japanese lines of
     its output came in this one. `reopened`: files of the program's own that it closed (`chmod 000`), and that are open
-    again.
+    again. `aside`: new names of files from before that it had moved to protected names.
     """
 
     stdout: str
@@ -73,6 +73,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     statuses: tuple[int, ...] = ()
     encoding: str = ""
     reopened: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
 
 
 class Inspected(msgspec.Struct, frozen=True, kw_only=True):
@@ -458,6 +459,7 @@ class SandboxRunner:
             statuses=done.statuses,
             encoding="" if saw_closed else outcome.encoding,
             reopened=done.reopened,
+            aside=done.aside,
         )
 
 

@@ -203,11 +203,22 @@ def remarks_on_reverted(paths: tuple[str, ...]) -> list[Phrase]:
     return remarks
 
 
+def remark_on_aside(names: tuple[str, ...]) -> Phrase:
+    """Return the remark on files that were moved to protected names, and were too large for the quarantine."""
+    return Phrase(
+        "Files from before that were moved to a protected name, and are too large to be taken away, have other names "
+        "now: {paths}",
+        paths=some_of(names),
+    )
+
+
 def remarks_on(result: "CommandResult", command: str = "", *, explained: bool = False) -> list[Phrase]:
     """Return remarks for model or user besides the output. `explained`: why something was denied is known."""
     remarks: list[Phrase] = []
     if result.reverted:
         remarks += remarks_on_reverted(result.reverted)
+    if result.aside:
+        remarks.append(remark_on_aside(result.aside))
     if result.reopened:
         remarks.append(
             Phrase(

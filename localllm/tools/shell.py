@@ -21,6 +21,7 @@ from localllm.tools.registry import tool
 from localllm.tools.results import cap
 
 if TYPE_CHECKING:
+    from localllm.sandbox.background import CommandOutcome
     from localllm.sandbox.runner import CommandResult
 
 _FIRST_LOOK = 1.0  # seconds: most failures occur by then, and servers have printed their address
@@ -85,13 +86,13 @@ def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str]
         ]
     if command.encoding != known:
         remarks = [*remarks, reports.remark_on_encoding(command.encoding)]
-    if command.outcome and command.outcome.reopened:
-        context.emit(Notice(text=reopened_notice(command.outcome.reopened), level="warning"))
-    if command.outcome and command.outcome.overlooked:
-        _warn_of_overlooked(context)
-        remarks = [*remarks, reports.TOO_MUCH.english]
+    if command.outcome:
+        _warn_of_files(context, command.outcome)
+        remarks = [*remarks, *([reports.TOO_MUCH.english] if command.outcome.overlooked else [])]
     if command.reverted:
         remarks = [*remarks, *(remark.english for remark in reports.remarks_on_reverted(command.reverted))]
+    if command.outcome and command.outcome.aside:
+        remarks = [*remarks, reports.remark_on_aside(command.outcome.aside).english]
     plain = fold_repeats(plain_output(text).rstrip("\n"))
     written = cap(plain, context, "command_output", faults=True) if plain.strip() else "[no new output]"
     code = command.outcome.return_code if command.outcome else None
@@ -179,13 +180,10 @@ async def run_command(
     told = await asyncio.to_thread(remarks_for_user, context.root.path, command, folder, result, merge, marks)
     for remark in told:
         context.emit(Notice(text=str(remark), level="warning"))
-    if result.overlooked:
-        _warn_of_overlooked(context)
     if result.reverted:
         text = _("Put back as it was, because commands must not change it: {paths}", paths=some_of(result.reverted))
         context.emit(Notice(text=text, level="warning"))
-    if result.reopened:
-        context.emit(Notice(text=reopened_notice(result.reopened), level="warning"))
+    _warn_of_files(context, result)
     script = await asyncio.to_thread(not_executable, reports.NOT_EXECUTABLE, cwd, root, result)
     remarks = [
         *([f"[{script} is not executable: name its interpreter, or run chmod +x {script} first.]"] if script else []),
@@ -203,6 +201,18 @@ async def run_command(
         summary=reports.summary_of(result, failed),
         success=result.return_code == 0,
     )
+
+
+def _warn_of_files(context: ToolContext, outcome: "CommandOutcome") -> None:
+    """Tell the user, and not the model alone, what became of files that a command must not change."""
+    from localllm.tools.command_reports import remark_on_aside
+
+    if outcome.overlooked:
+        _warn_of_overlooked(context)
+    if outcome.aside:
+        context.emit(Notice(text=str(remark_on_aside(outcome.aside)), level="warning"))
+    if outcome.reopened:
+        context.emit(Notice(text=reopened_notice(outcome.reopened), level="warning"))
 
 
 def _warn_of_overlooked(context: ToolContext) -> None:

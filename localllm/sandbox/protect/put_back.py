@@ -40,12 +40,14 @@ class Undone(NamedTuple):
 class PutBack:
     """Restores changes in the project at `root`; what it removes is kept in `quarantine` (None: it is deleted).
 
-    `stuck`: what could not be restored, with its entries before and after the change.
+    `stuck`: what could not be restored, with its entries before and after the change. `aside`: the names in the project
+    of files from before that the quarantine had no room for.
     """
 
     def __init__(self, root: Path, quarantine: Path | None) -> None:
         self._root = root
         self._quarantine = quarantine
+        self.aside: list[str] = []
         self.stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
 
     def undo(
@@ -89,7 +91,7 @@ class PutBack:
         """
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         errors: dict[str, OSError] = {}
-        with Restorer(self._root, kept_in, is_held=is_held) as restorer:
+        with Restorer(self._root, kept_in, is_held=is_held, started=harmful.known.started) as restorer:
             moved = {} if is_held else self._move_new_folders(restorer, changed, after, harmful)
             left = [path for path in changed if path not in moved]
             for path in left:
@@ -107,6 +109,7 @@ class PutBack:
                     self.stuck[path] = (before, now)
                 else:
                     self.stuck.pop(path, None)
+            self.aside += restorer.aside
         if kept_in:
             prune(kept_in.parent)
         if errors:

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 
@@ -12,6 +13,7 @@ from localllm.base.errors import SafetyViolationError
 from localllm.base.files import atomic_write_at, open_made
 from localllm.base.regular_files import open_folder_linkless
 from localllm.sandbox.launcher.removal import delete_tree_at
+from localllm.sandbox.protect.protected_paths import is_protected
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
@@ -27,13 +29,17 @@ class Restorer:
 
     What is removed is moved to `quarantine`, to the same path below it, if that is possible; None keeps nothing.
     `is_held`: a running command may hold open what is removed. It would go on writing there, outside the project, so
-    the quarantine gets copies.
+    the quarantine gets copies. Files from before `started` (nanoseconds since the epoch) that it does not get whole are
+    the user's: they stay in the project under the names in `aside`.
     """
 
-    def __init__(self, root: Path, quarantine: Path | None, *, is_held: bool = False) -> None:
+    def __init__(self, root: Path, quarantine: Path | None, *, is_held: bool = False, started: int = 0) -> None:
+        self.aside: list[str] = []
         self._root = root
         self._quarantine = quarantine
         self._is_held = is_held
+        self._started = started
+        self._copied: set[tuple[int, int]] = set()
         self._room, self._entries = _MOST_COPIED, _MOST_ENTRIES
         self._fd = -1
 
@@ -176,6 +182,8 @@ class Restorer:
             return
         if self._quarantine and self._keep(folder, path, self._quarantine):
             return
+        if self._started:
+            self._put_aside(name, folder)
         if stat.S_ISDIR(mode):
             delete_tree_at(name, folder, _LONGEST if self._is_held else float("inf"))
         else:
@@ -211,6 +219,9 @@ class Restorer:
                 open(os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=folder), "rb") as file,  # noqa: PTH123
             ):
                 self._room -= kept.write(file.read(min(_MOST_KEPT, self._room)))
+                if not file.read(1):
+                    about = os.fstat(file.fileno())
+                    self._copied.add((about.st_dev, about.st_ino))
         elif stat.S_ISDIR(mode) and depth:
             self._copy_folder(name, folder, there, depth - 1)
 
@@ -227,6 +238,44 @@ class Restorer:
                 os.close(new)
         finally:
             os.close(old)
+
+    def _put_aside(self, name: str, folder: int) -> None:
+        """Give each file at the name, or below it, that was there before and was not copied another name, beside what
+        is in the project."""
+        with suppress(OSError, RecursionError):
+            self._name_anew(name, folder)
+            for _, _, names, inner in os.fwalk(name, dir_fd=folder):
+                for one in names:
+                    with suppress(OSError):
+                        self._name_anew(one, inner)
+
+    def _name_anew(self, name: str, folder: int) -> None:
+        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        is_earlier = stat.S_ISREG(about.st_mode) and about.st_size and about.st_mtime_ns < self._started
+        if not is_earlier or (about.st_dev, about.st_ino) in self._copied:
+            return
+        base = "file" if is_protected(f"{name}.aside1") else name
+        for number in count(1):
+            new = f"{base}.aside{number}"
+            try:  # a link takes no name that a command has given meanwhile
+                os.link(name, new, src_dir_fd=folder, dst_dir_fd=self._fd, follow_symlinks=False)
+            except FileExistsError:
+                continue
+            except OSError:  # without hard links, as on disks of Windows
+                if _exists(new, self._fd):
+                    continue
+                os.rename(name, new, src_dir_fd=folder, dst_dir_fd=self._fd)
+            self.aside.append(new)
+            self._copied.add((about.st_dev, about.st_ino))
+            return
+
+
+def _exists(name: str, folder: int) -> bool:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def open_project(root: Path, flags: int = 0) -> int:

@@ -345,6 +345,11 @@ class ProtectedFiles:
                 if not self._running:
                     self._records.end(is_kept=self._is_cut_short)
 
+    def take_aside(self) -> list[str]:
+        """Return the new names of files that were put back, and had no room in the quarantine, once."""
+        aside, self._put.aside = self._put.aside, []
+        return aside
+
     def check(self) -> tuple[str, ...]:
         """Undo what running commands have changed so far; if that is very much, the rest next time. Otherwise as
         `end`. What is made in several steps is undone if it is still incomplete a moment later."""

@@ -1,6 +1,7 @@
 """Putting back, with links laid on the way."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,50 @@ def test_copies_are_bounded(places: tuple[Path, Path, Path], monkeypatch: pytest
     kept = [path for path in quarantine.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in kept) <= 10
     assert not (quarantine / "deep/a/b").exists()
+
+
+def test_what_was_there_before_and_is_too_large_to_copy_gets_another_name(
+    places: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, _, quarantine = places
+    monkeypatch.setattr("localllm.sandbox.protect.restore._MOST_KEPT", 10)
+    (root / ".vscode/sub").mkdir(parents=True)
+    for name, text in {
+        "a.db": "12345678901",
+        "sub/a.db": "abcdefghijkl",
+        "sub/small": "x",
+        "made": "123456789012",
+    }.items():
+        (root / ".vscode" / name).write_text(text)
+        os.utime(root / ".vscode" / name, ns=(0, 10 if name == "made" else 5))
+    (root / ".envrc").write_text("moved there, too")
+    os.utime(root / ".envrc", ns=(0, 5))
+    (root / "a.db.aside1").write_text("another")
+    with Restorer(root, quarantine, is_held=True, started=10) as restorer:
+        restorer.remove(".vscode")
+        restorer.put_file(".envrc", b"old", 0o600)
+    there = {path.name: path.read_text() for path in root.iterdir()}
+    assert {there.pop("a.db.aside2"), there.pop("a.db.aside3")} == {"12345678901", "abcdefghijkl"}
+    assert there == {".envrc": "old", "a.db.aside1": "another", ".envrc.aside1": "moved there, too"}
+    assert (quarantine / ".vscode/sub/small").read_text() == "x"
+    assert sorted(restorer.aside) == [".envrc.aside1", "a.db.aside2", "a.db.aside3"]
+
+
+def test_a_large_file_moved_to_a_protected_name_is_kept_whole_while_commands_run(tmp_path: Path) -> None:
+    root, state = tmp_path / "root", tmp_path / "state"
+    root.mkdir()
+    (root / "big.bin").write_bytes(b"x" * 17_000_000)
+    os.utime(root / "big.bin", ns=(0, time.time_ns() - 10**12))
+    files = ProtectedFiles(root, state / "quarantine")
+    files.begin()
+    (root / "big.bin").rename(root / ".envrc")
+    assert files.check() == (".envrc",)
+    assert [path.name for path in root.iterdir()] == [".envrc.aside1"]
+    assert (root / ".envrc.aside1").stat().st_size == 17_000_000
+    assert files.take_aside() == [".envrc.aside1"]
+    assert files.take_aside() == []
+    files.end()
+    assert [path.name for path in root.iterdir()] == [".envrc.aside1"]
 
 
 def test_a_folder_is_copied_where_another_program_has_commands(tmp_path: Path) -> None:
