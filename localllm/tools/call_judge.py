@@ -145,7 +145,7 @@ class CallJudge:
             found=web.found if web and counts_found else (),
             led_by=led_by,
             touched=self._touched(tool, arguments),
-            obeyed=_linked_instructions(root) if tool.writes or tool.touches else (),
+            obeyed=self._obeyed(tool, root) if tool.writes or tool.touches else (),
             is_file=self._is_file,
             only_reads=facts.only_reads,
             kept=facts.kept,
@@ -347,6 +347,17 @@ class CallJudge:
         named = [path for name in tool.writes for path in listed(arguments[name])]
         return [root.relative(path) for path in (*named, *self._touched(tool, arguments))]
 
+    def _obeyed(self, tool: Tool, root: ProjectRoot) -> set[str]:
+        """Return the files of other names whose text is obeyed: those that instruction files are links to and, with
+        untrusted text in the conversation, the project's memory, which later sessions get as the user's words."""
+        from localllm.base.instruction_files import linked_instructions  # imported with the first change
+
+        obeyed = linked_instructions(root.path)
+        if tool.writes and (self.tainted or self.has_downloaded):
+            with suppress(SafetyViolationError):  # a link out of the project, which no tool follows
+                obeyed.add(root.relative(self._context.project_memory.name))
+        return obeyed
+
     def _touched(self, tool: Tool, arguments: dict[str, Any]) -> tuple[str, ...]:
         return tool.touches(self._context, arguments) if tool.touches else ()
 
@@ -367,12 +378,6 @@ def _is_meant(path: str, name: str) -> bool:
     if name.startswith("./"):
         return path == name[2:]
     return f"/{name}" in f"/{path}" if name.endswith("/") else f"/{path}".endswith(f"/{name}")
-
-
-def _linked_instructions(root: ProjectRoot) -> set[str]:
-    from localllm.base.instruction_files import linked_instructions  # imported with the first change
-
-    return linked_instructions(root.path)
 
 
 async def preview_of(context: ToolContext, tool: Tool, arguments: dict[str, Any]) -> Preview | None:

@@ -1,6 +1,7 @@
 """Results of calls: for the model (long output truncated), the screen and the journal."""
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -296,14 +297,16 @@ def with_lost_edits_named(result: ToolResult, lost: Sequence[str], emit: Emit) -
     return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}")
 
 
-def with_instructions_named(result: ToolResult, emit: Emit, linked: Sequence[str] = ()) -> ToolResult:
-    """Return a command's result with a remark on changed instruction files.
+def with_instructions_named(result: ToolResult, emit: Emit, memory: str, linked: Sequence[str] = ()) -> ToolResult:
+    """Return a command's result with a remark on changed instruction files, of which the project's `memory` is one.
     `linked`: instruction files that are links, or the targets of such."""
     if result.call.name != COMMAND_TOOL or not (result.changes or linked):
         return result
     from localllm.base.instruction_files import is_instruction  # the table is loaded with the first change
 
-    changed = [shown(path) for path in dict.fromkeys((*filter(is_instruction, result.changes), *linked))]
+    memory = os.path.normpath(memory)
+    named = (path for path in result.changes if path == memory or is_instruction(path))
+    changed = [shown(path) for path in dict.fromkeys((*named, *linked))]
     if not changed:
         return result
     paths = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")

@@ -346,7 +346,7 @@ class ToolSystem:
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes, self._snapshots.content, emit)
             name_losses(record.changes, emit)
-        return with_instructions_named(result, emit, self._commands.take_obeyed())
+        return with_instructions_named(result, emit, self._context.project_memory.name, self._commands.take_obeyed())
 
     async def _through(self, call: ToolCall, emit: Emit, record: Record, *, was_cut: bool) -> ToolResult:
         """Run the steps up to the journal, which `_finish` writes; tools verify their writes. Raises LocalLLMError."""
