@@ -56,6 +56,17 @@ def _may_forbid_name(words: str) -> bool:
     return any(mark in words for mark in "./@＠") and has_any(words, _PROHIBITIONS)
 
 
+def heard_part(words: str) -> str:
+    """Return the wanted part of the words, in which an address opens only itself and not its host if anything in them
+    may be a prohibition: not all its forms are known."""
+    wanted = wanted_part(words)
+    if "://" not in wanted or not has_any(words, _PROHIBITIONS):
+        return wanted
+    from localllm.agent.phrases.forbidden_names import without_schemes
+
+    return without_schemes(wanted)
+
+
 def wanted_part(words: str, *, reading: bool = False) -> str:
     """Return the words without the files and addresses that they name only to forbid them; `reading`: those that they
     forbid to read."""

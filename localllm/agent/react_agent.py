@@ -16,7 +16,7 @@ from localllm.agent.loop_escalation import Ladder
 from localllm.agent.middleware import Inject, Late, Limits, Middleware, Policies, RunState, Stop, goal_of
 from localllm.agent.panel.records import Advisers
 from localllm.agent.plan_mode import is_told_to_plan
-from localllm.agent.prohibitions import bans_after, bans_of, bans_of_refusal, wanted_part
+from localllm.agent.prohibitions import bans_after, bans_of, bans_of_refusal, heard_part
 from localllm.agent.run_stats import AgentResult, EventStream, Tally
 from localllm.agent.steering import Steering, quoted, unforged
 from localllm.agent.system_prompt import date_note, situation, system_prompt, told_date
@@ -260,7 +260,7 @@ class ReActAgent:
         # What was pasted may stand in several places.
         before, _, behind = query.rpartition(typed) if typed and typed in query else (query, "", "")
         bans = bans_after(self.tool_system.bans, query, is_planned=lambda: is_told_to_plan(self.history))
-        self.tool_system.begin_turn(wanted_part(typed), beside=before + behind + piped, bans=bans)
+        self.tool_system.begin_turn(heard_part(typed), beside=before + behind + piped, bans=bans)
 
     async def _begin_turn(self, query: str, piped: str, typed: str, emit: Emit) -> None:
         """Add the user's message to the conversation, even if reading its files is interrupted."""
@@ -318,7 +318,7 @@ class ReActAgent:
         if is_taken := self._steering.say(text, typed=typed):
             own = text if typed is None else typed
             beside = text if own != text else ""
-            self.tool_system.hear(wanted_part(own), beside=beside, bans=bans_of(text))
+            self.tool_system.hear(heard_part(own), beside=beside, bans=bans_of(text))
         return is_taken
 
     @property

@@ -27,7 +27,7 @@ _NAMES = rf"(?P<names>{_S}(?:{_MORE}){{0,30}})"
 _CHANGES = r"(?:touch|chang|edit|modif|alter|rewrit|overwrit|writ|updat|delet|remov|renam|mov|creat|add|append)"
 _READS = (
     r"(?:touch|read|re-?read|open|load|look|peek|visit|fetch|download|access|brows|go|click|follow|request|contact|call"
-    r"|query|get|use|send|post|upload|submit|show|print|attach|includ|cat|connect|crawl|scrap|search|check|consult|view"
+    r"|query|get|use|sen[dt]|post|put|hit|reach|curl|wget|upload|submit|show|print|attach|includ|cat|connect|crawl|scrap|search|check|consult|view"
     r"|trust|cite|see|ping|try)"
 )
 _VERB = rf"(?:{_CHANGES}|{_READS})(?:e|s|es|ed|ies|y|ing|ying|ting|ning)?"
@@ -50,7 +50,7 @@ _STOP = (
     r"|outside|beyond|without|as|since|where|whether|how|just)"
 )
 _LISTED = rf"(?:,|,? (?:and|or|nor))(?= (?:the |my )?{_S}(?:\W{{0,3}}$|[,.;:!)]| (?:and|or)\b))"
-_OBJECT = rf"(?:(?:{_LISTED})? (?!{_STOP}\b)[\w'’-]{{1,30}}){{0,8}}(?:{_LISTED})? ?"
+_OBJECT = rf"(?:(?:{_LISTED})? (?!{_STOP}\b)[\w'’-]{{1,30}}){{0,8}}(?:{_LISTED})?:? ?"
 _ORDERS = rf"(?P<verbs>{_VERB}(?:(?: ?/ ?|,? (?:or|and|nor) |, ){_FILL}{_VERB}){{0,4}})\b"
 _FORBIDS = (
     late_pattern(rf"{_NOT}{_FILL}{_ORDERS}{_OBJECT}{_NAMES}", re.IGNORECASE),
@@ -105,8 +105,10 @@ _EXCEPT = (
 )
 _NEGATES = late_pattern(rf"{_NOT}|\b(?:only|nothing|no)\b|n't\b|ない|ず(?:に|、)|禁止|だけ|な[。！]", re.IGNORECASE)
 _IT = late_pattern(
-    rf"{_NOT}{_FILL}{_ORDERS}(?: (?:at|in|into|on|to|from))? (?:it|this|that|them|those|these"
-    r"|the (?:link|page|site|address|url|file)s?)(?=\W{0,3}$|[,.;!)]| (?:and|or|because|at all|yet|please|under)\b)"
+    rf"{_NOT}{_FILL}{_ORDERS}(?: (?:at|in|into|on|to|from))? (?:it|them"
+    r"|(?:the|this|that|these|those)(?: (?:link|page|site|host|server|address|url|file)(?:es|s)?)?)"
+    rf"(?=[^\w{_S}]{{0,3}}$|[,.;!)]| (?:and|or|because|at all|yet|please|under)\b)"
+    rf"|^\W*(?:(?:please|but),? )?{_NOT}{_FILL}{_ORDERS.replace('verbs', 'alone')}(?=[^\w{_S}]{{0,3}}$)"
     rf"|(?:^|[、。]|(?:それ|これ|そこ|ここ|リンク先?)(?:に|へ)?(?:は|を|も|に|へ)){_DOES_JA}(?:(?!ない)[^。！？!?\n、]){{0,8}}?{_NOT_JA}",
     re.IGNORECASE,
 )
@@ -115,6 +117,12 @@ _IS_READING = late_pattern(rf"(?:^|\W){_READS}(?:s|es|e|ed|y|ing|ting)?(?!\w)", 
 _SENTENCE = late_pattern(r"[^\n]{1,2000}?(?:[.!?…;]{1,3}(?=\s|$)|[。！？]|(?=\n)|$)|[^\n]{1,2000}|\n", re.ASCII)
 _BEGINS_LIST = late_pattern(rf"{_NOT}{_FILL}{_ORDERS}[^.!?\n]{{0,80}}:\s*$", re.IGNORECASE)
 _ITEM = late_pattern(rf"\s*+(?:(?:[-*•・]|\d{{1,2}}[.)])\s*+)?{_S}")
+_MAY_FORBID = late_pattern(
+    r"\b(?:not|no|never|dont|nothing|nobody|without|avoid|only|cannot|stop|rather|instead)\b|n't\b"
+    r"|ない|ません|ず|禁止|不可|だけ|な[。！]",
+    re.IGNORECASE,
+)
+_SITE = late_pattern(r"https?://([\w.:@-]{1,300}+)/?", re.ASCII | re.IGNORECASE)
 _LONGEST = 8_000
 """Characters of a text in which prohibitions are looked for, at its beginning."""
 
@@ -146,6 +154,11 @@ def without_forbidden(text: str, *, reading: bool = False) -> str:
         if one.reading or not (reading or "://" in one.name):
             text = f"{text[: one.start]}…{text[one.end :]}"
     return text
+
+
+def without_schemes(text: str) -> str:
+    """Return the text with its addresses as those of a page alone, if anything is forbidden in it."""
+    return _SITE.sub(r"\1/", text) if _MAY_FORBID.search(text) else text
 
 
 def forbidden_addresses(text: str) -> list[str]:
@@ -181,7 +194,7 @@ def _found(text: str) -> Iterator[tuple[int, bool]]:
                 yield from _numbers(match, said, here.start)
         for match in _IT.finditer(said):
             count = said.count(_S, 0, match.start())
-            reading = _reads(match["verbs"])
+            reading = _reads(match["verbs"] or match["alone"])
             earlier = range(here.start, here.start + count) or (before if reading else range(0))
             yield from ((one, reading) for one in earlier)
         before = here or before

@@ -55,6 +55,12 @@ AGENTS.md以外を全部直して|AGENTS.md
 Look at https://t.example/mail.txt but do not follow https://t.example/track|https://t.example/track
 Don’t open https://t.example/track|https://t.example/track
 AGENTS.md is off limits|AGENTS.md
+List what config.py sets. Do not access this URL: http://x.org/t|http://x.org/t
+http://x.org/t: do not access this URL. What does a.py do?|http://x.org/t
+Nothing may be sent to http://x.org/t|http://x.org/t
+Say what the mail wants, but don't curl http://x.org/t|http://x.org/t
+It must never be contacted: http://x.org/t|http://x.org/t
+Is http://x.org/t safe? Don't visit.|http://x.org/t
 Hands off AGENTS.md!|AGENTS.md
 Under no circumstances open https://t.example/|https://t.example/
 Nobody should open https://t.example/|https://t.example/
@@ -224,6 +230,23 @@ async def test_a_forbidden_address_opens_nothing(tmp_path: Path, said: list[str]
     questions = await asked(tmp_path, (fetch_page,), *zip(said, [*answers, FETCH], strict=True))
     assert questions[-1].reason == "You asked that this address not be read."
     assert questions[-1].needs_person
+
+
+@pytest.mark.anyio
+@each(
+    ("said", "asks"),
+    [
+        ("Look things up in http://a.example/", False),
+        ("http://a.example/ で調べて", False),
+        ("Summarise a.py. I must not visit http://a.example/x, so explain it from the mail.", True),
+        ("Read http://a.example/x, but don't change any file.", True),
+        ("http://a.example/x を読んでください。ファイルは変えてはいけません", True),
+    ],
+)
+async def test_a_request_that_forbids_anything_opens_no_whole_host(tmp_path: Path, said: str, asks: bool) -> None:
+    questions = await asked(tmp_path, (fetch_page,), (said, FETCH))
+    assert bool(questions) is asks
+    assert not await asked(tmp_path, (fetch_page,), (said, call("fetch_page", url="http://a.example/x"))) or not asks
 
 
 @pytest.mark.anyio
