@@ -15,7 +15,7 @@ from localllm.agent.compaction import Surroundings
 from localllm.agent.history import History
 from localllm.agent.memory_editor import Remembering
 from localllm.agent.plan_mode import PlanMode
-from localllm.agent.prohibitions import bans_after, wanted_part
+from localllm.agent.prohibitions import bans_after, heard_part
 from localllm.agent.react_agent import ReActAgent
 from localllm.agent.steering import unforged
 from localllm.agent.system_prompt import Briefing, system_prompt
@@ -233,8 +233,9 @@ class Conversation:
     def offer_output(self, command: str, output: str, return_code: int) -> None:
         """Add the output of a user's command to the next request; output that may come from another machine as
         untrusted text."""
-        if line_of(command).prints_foreign_text:
-            self.tool_system.taint()
+        line = line_of(command)
+        if line.prints_foreign_text or line.is_networked:
+            self.tool_system.taint(by_command=not line.prints_foreign_text)
         head = f"The user ran this outside the sandbox: {command}\nExit code {return_code}."
         if text := plain_output(output).rstrip():
             self.agent.offer_quoted(f"{head} Its output:", text)
@@ -391,7 +392,7 @@ class Conversation:
             for words in before.history.words:
                 bans = bans_after(bans, words)
                 addresses = msgspec.structs.replace(NO_BANS, addresses=bans.addresses)
-                tools.hear(wanted_part(before.typed.get(words, words)), bans=addresses)
+                tools.hear(heard_part(before.typed.get(words, words)), bans=addresses)
             tools.hear("", bans=msgspec.structs.replace(bans, addresses=(), changes=False, records=False))
         if before.history.is_answered:
             self._profile = profile_named(before.profile) or self._profile

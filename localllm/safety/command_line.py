@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from localllm.base.lazy_patterns import late_pattern
-from localllm.safety.dangerous_commands import dangerous_as, may_run, prints_foreign_text, uses_network
+from localllm.safety.dangerous_commands import dangerous_as, is_networked, may_run, prints_foreign_text, uses_network
 from localllm.safety.shell_parser import Script, read_script
 from localllm.safety.shell_words import Piece, Word, expand
 
@@ -144,6 +144,11 @@ class Line:
         """Whether it contacts other machines, as far as can be determined."""
         targets = (*self.script.reads, *self.script.writes)
         return any(uses_network(words) for words in [*self.commands, targets])
+
+    @property
+    def is_networked(self) -> bool:
+        """Whether a part is a command that contacts other machines."""
+        return any(map(is_networked, self.commands))
 
     @property
     def prints_foreign_text(self) -> bool:

@@ -49,6 +49,7 @@ _NETWORK = (
     | {"pip", "pip3", "pipx", "uv", "poetry", "npm", "npx", "pnpm", "yarn", "bun", "deno", "cargo", "gem", "bundle"}
     | {"go", "apt", "apt-get", "dnf", "yum", "brew", "docker", "podman", "helm", "twine"}
     | {"rclone", "s3cmd", "gpg", "hg", "svn", "conda", "mamba", "composer"}
+    | {"psql", "mysql", "mariadb", "redis-cli", "mongosh", "whois"}
 )
 _NETWORK_WORDS = {
     "git": frozenset({"push", "fetch", "pull", "clone", "ls-remote", "remote", "submodule", "send-email"})
@@ -194,6 +195,11 @@ def prints_foreign_text(words: Sequence[Word]) -> bool:
 
 def uses_network(words: Sequence[Word]) -> bool:
     """Return whether the command is one that contacts other machines, or names an address."""
+    return is_networked(words) or any(_NETWORK_TEXT.search(word.text) for word in words)
+
+
+def is_networked(words: Sequence[Word]) -> bool:
+    """Return whether the command is one that contacts other machines."""
     texts = [word.text for word in words]
     starts = _starts(texts)
     last = {text: at for at, text in enumerate(texts)}
@@ -202,7 +208,7 @@ def uses_network(words: Sequence[Word]) -> bool:
         after = any(last.get(word, 0) > at for word in _NETWORK_WORDS.get(name, ()))
         if starts[at] and (name in _NETWORK or after):
             return True
-    return any(_NETWORK_TEXT.search(text) for text in texts)
+    return False
 
 
 def may_run(words: Sequence[Word], wanted: Sequence[str]) -> bool:
