@@ -8,6 +8,7 @@ from pathlib import Path
 
 from localllm.base.folded_names import folded
 from localllm.sandbox.protect.command_records import CommandRecord
+from localllm.sandbox.protect.indirect_targets import Leads, trace, with_matches
 from localllm.sandbox.protect.protected_paths import Entry, Reach, is_protected, joined, look_at
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, led_to
 from localllm.sandbox.protect.repositories.repository import linked_data
@@ -17,7 +18,8 @@ class NewWorkTrees:
     """The linked work trees of the repository of the project `root` that were not there before (`known`).
 
     Where all that protected files refer to is in one of them as it is in the project, or missing, a file that another
-    work tree had with the same content at the same place brings nothing new. Git would commit its removal.
+    work tree had with the same content at the same place brings nothing new. Git would commit its removal. What it
+    refers to from its new place counts as well: above it that is a place of the project, which any command may write.
     """
 
     def __init__(self, root: Path, known: CommandRecord) -> None:
@@ -30,7 +32,20 @@ class NewWorkTrees:
         if not stat.S_ISREG(after.mode) or after.content is None:
             return False
         tree = self._tree_of(path)
-        return tree is not None and self._had(path.removeprefix(f"{tree}/"), after)
+        if tree is None or not self._had(path.removeprefix(f"{tree}/"), after):
+            return False
+        return self._names_nothing_new(tree, path, after)
+
+    def _names_nothing_new(self, tree: str, path: str, entry: Entry) -> bool:
+        """Return whether all that the file refers to, from its place in the new tree, is there as in another tree, or
+        was protected before, or lies outside of the project."""
+        found, named, is_complete = trace(self._root, Leads(self._root, (), ""), {path: entry}, set(), None)
+        files = {one for one in named if os.path.lexists(self._root / one) and not os.path.isdir(self._root / one)}  # noqa: PTH112
+        return is_complete and files <= found.keys() and all(self._is_known(tree, *one) for one in found.items())
+
+    def _is_known(self, tree: str, path: str, entry: Entry) -> bool:
+        is_inside = path.startswith(f"{tree}/")
+        return self._had(path.removeprefix(f"{tree}/"), entry) if is_inside else path in self._known.before
 
     def _had(self, name: str, entry: Entry) -> bool:
         """Return whether a work tree had the same at its path `name`."""
@@ -76,11 +91,12 @@ class NewWorkTrees:
 
     def _is_like_the_others(self, tree: str) -> bool:
         """Return whether nothing that protected files refer to is there with another content."""
-        there = {path for name in set(self._named()) if os.path.lexists(self._root / (path := f"{tree}/{name}"))}
+        reach = Reach()
+        named = with_matches(self._root, {f"{tree}/{name}" for name in self._named()}, reach)
+        there = {path for path in named if os.path.lexists(self._root / path)}
         folders = {os.path.dirname(f"{self._root}/{path}") for path in there}  # noqa: PTH120 - strings
         if any(os.path.realpath(folder) != folder for folder in folders):
             return False  # `look_at` reads nothing behind a link
-        reach = Reach()
         found = look_at(self._root, sorted(there), self._known.before, reach=reach)
         files = {path for path in there if not os.path.isdir(self._root / path)}  # noqa: PTH112 - a link may lead there
         if not reach.is_complete or not files <= found.keys():

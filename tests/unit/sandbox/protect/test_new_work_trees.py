@@ -83,6 +83,40 @@ def test_what_refers_to_another_content_does_not_stay(root: Path, command: str) 
     assert "wt/.envrc" in undone(root, f"git worktree add -q wt -b x; {command}")
 
 
+def committed(root: Path, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    git(root, "add", "-f", ".")
+    git(root, "commit", "-qm", "two")
+
+
+def test_a_new_file_that_a_pattern_matches_is_another_content(root: Path) -> None:
+    committed(root, {"mise.toml": '[env]\n_.file = "env/*.env"\n', "env/a.env": "A=1\n"})
+    assert undone(root, "git worktree add -q a -b a") == []
+    assert "b/mise.toml" in undone(root, "git worktree add -q b -b b; echo LD_PRELOAD=/evil > b/env/z.env")
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"mise.toml": '[env]\n_.file = "../shared/dev.env"\n'},
+        {".envrc": "dotenv_if_exists ../shared/dev.env\n"},
+        {".envrc": "source_env inner\n", "inner/.envrc": "dotenv ../../shared/dev.env\n"},
+    ],
+)
+def test_what_a_file_names_above_its_work_tree_is_what_any_command_writes(root: Path, files: dict[str, str]) -> None:
+    committed(root, files)
+    lay = "mkdir -p shared; echo LD_PRELOAD=/evil > shared/dev.env"
+    assert undone(root, "git worktree add -q a -b a", lay) == ["shared/dev.env"]
+    assert f"b/{next(iter(files))}" in undone(root, f"git worktree add -q b -b b; {lay}")
+
+
+def test_what_a_file_names_above_its_work_tree_may_be_protected_itself(root: Path) -> None:
+    committed(root, {"mise.toml": '[env]\n_.file = "../dev.env"\n'})
+    assert undone(root, "git worktree add -q a -b a") == [], "which .envrc names"
+
+
 @pytest.mark.parametrize(
     "command",
     [
