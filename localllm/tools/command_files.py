@@ -194,7 +194,7 @@ def _files(word: str, cwd: Path) -> Iterator[str]:
     if not any(sign in word for sign in "*?[") or word[:1] == "/" or "**" in word:
         yield word
         return
-    with suppress(OSError, ValueError):  # no pattern
+    with suppress(*_NO_PATH):  # no pattern, or too deep a path
         yield from (path.relative_to(cwd).as_posix() for path in islice(cwd.glob(word), _MOST_FILES))
 
 

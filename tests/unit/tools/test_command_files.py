@@ -12,7 +12,15 @@ from localllm.tools.command_files import missing_files, not_executable, other_en
 NOTHING = CommandResult(return_code=1, stdout="", stderr="", execution_time=0.0)
 
 
-@pytest.mark.parametrize("command", [f"grep {'日本' * 100} a.txt", "grep 日本 loop", f"grep 日本 {'x' * 300}"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"grep {'日本' * 100} a.txt",
+        "grep 日本 loop",
+        f"grep 日本 {'x' * 300}",
+        pytest.param(f"grep 日本 {'y/' * 2_100}*", id="deep"),
+    ],
+)
 def test_what_cannot_be_a_file_tells_nothing(tmp_path: Path, command: str) -> None:
     (tmp_path / "loop").symlink_to("loop")
     assert list(other_encoding(command, tmp_path, tmp_path, NOTHING)) == []
