@@ -18,8 +18,9 @@ def real_home() -> Path:
 
 
 def is_in_home(root: Path) -> bool:
-    """Return whether the folder `root` is the user's home, or holds it."""
-    return real_home().is_relative_to(os.path.realpath(root))
+    """Return whether the folder `root` is the user's home, or holds it; False if there is none."""
+    has_home = os.path.isabs(os.path.expanduser("~"))  # noqa: PTH111, PTH117 - as above
+    return has_home and real_home().is_relative_to(os.path.realpath(root))
 
 
 def is_hidden_in_home(path: str) -> bool:
@@ -33,9 +34,8 @@ def is_hidden_in_home(path: str) -> bool:
 def hidden_patterns(folder: Path, top: Path) -> tuple[str, ...]:
     """Return what is hidden in a home that is or lies in `folder`, as patterns of .gitignore for the folder `top`
     around it."""
-    home = real_home()
-    if not home.is_relative_to(os.path.realpath(folder)):
+    if not is_in_home(folder):
         return ()
-    below = home.relative_to(os.path.realpath(top)).as_posix()
+    below = real_home().relative_to(os.path.realpath(top)).as_posix()
     start = "" if below == "." else "/" + "".join(f"\\{one}" if one in r"\*?[" else one for one in below)
     return tuple(f"{start}/{name}" for name in (".*", *NOT_HIDDEN))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.hidden_in_home import HIDDEN_LEFT_OUT, hidden_patterns, is_hidden_in_home
+from localllm.base.hidden_in_home import HIDDEN_LEFT_OUT, hidden_patterns, is_hidden_in_home, is_in_home
 from localllm.rag.document_files import listed_files
 from localllm.research.local_documents import LocalDocuments
 
@@ -68,3 +68,16 @@ def test_names_are_known_in_any_case_and_in_a_home_that_is_the_root(
     assert is_hidden_in_home("/.ssh/id")
     assert is_hidden_in_home("/snap/x")
     assert not is_hidden_in_home("/srv/.x")
+
+
+def test_no_folder_holds_the_home_of_a_user_who_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pwd = pytest.importorskip("pwd")
+
+    def unknown(_user: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    monkeypatch.chdir(tmp_path)
+    assert not is_in_home(tmp_path)
+    assert hidden_patterns(tmp_path, tmp_path) == ()
