@@ -185,7 +185,7 @@ def _differ_only_in_sources(before: str, after: str, wanted: Sequence[Cell]) -> 
         return False
     start, end, put = place
     expected, now = json.loads(before[:start] + put + before[end:]), json.loads(after)
-    old = {cell.get("id") for cell in json.loads(before)["cells"]} - {None}
+    old = [cell["id"] for cell in json.loads(before)["cells"] if cell.get("id") is not None]
     pairs = list(zip(expected.pop("cells"), now.pop("cells"), strict=True))
     return expected == now and all(
         _without_source(one) == _without_source(other) and _is_id_of(other.get("id"), one.get("id"), old)
@@ -197,7 +197,7 @@ def _without_source(cell: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in cell.items() if value and key not in ("id", "cell_type", "source")}
 
 
-def _is_id_of(found: object, expected: object, old: set[object]) -> bool:
+def _is_id_of(found: object, expected: object, old: Sequence[object]) -> bool:
     """Return whether a cell has the id that it had; that of a new one may be any."""
     if expected in old or found is None:
         return found == (expected if expected in old else None)

@@ -239,6 +239,12 @@ def test_outputs_that_change_places_are_shown() -> None:
     assert compared(before, after) == (before, after)
 
 
+def test_an_id_may_be_anything() -> None:
+    before = LAYOUTS[0].replace('"d4"', '["d4"]')
+    _was, now = compared(before, before.replace("y = 1", "y = 2"))
+    assert now.endswith("--- cell 4: code ---\ny = 2\ny = 2")
+
+
 def test_an_added_cell_is_shown_alone() -> None:
     after = edited(LAYOUTS[0], "# Orders\n\nText", "# Orders\n\nText\n--- cell 2: code ---\nz = 3")
     _was, now = compared(LAYOUTS[0], after)
