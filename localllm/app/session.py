@@ -61,7 +61,6 @@ from localllm.tools.builtin import tools_for, web_for
 from localllm.tools.call_judge import NO_BANS
 from localllm.tools.context import ToolContext
 from localllm.tools.shell import note_end
-from localllm.tools.text_files import load
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
@@ -448,11 +447,11 @@ class Conversation:
         return tools_for(self._project.settings, has_collections=self._collections.are_offered)
 
     def _text_of(self, path: str) -> str | None:
-        """Return the text of a project file; None if it has none, or rules deny reading it."""
-        root = ProjectRoot(self._project.root)
+        """Return the text of a project file; None if it has none, or the model may not read it without a question."""
         try:
-            real = PurePosixPath(root.relative(path))
-            return None if any(map(real.is_relative_to, self._project.closed)) else load(root, path).text
+            real = PurePosixPath(ProjectRoot(self._project.root).relative(path))
+            is_closed = any(map(real.is_relative_to, self._project.closed))
+            return None if is_closed else self.tool_system.readable_text(path)
         except (LocalLLMError, OSError):
             return None
 
