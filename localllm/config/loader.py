@@ -12,7 +12,7 @@ from localllm.base.files import real_path
 from localllm.base.i18n import N_, Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
-from localllm.config.project_server import LOOKED_AT, NOTICE, is_of_project
+from localllm.config.project_server import LOOKED_AT, NOTICE, OWN_SERVERS_ONLY, is_of_project
 from localllm.config.reader import Layer, Origin, file_values, read_text
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, SafetyRule, Settings
 from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, digest_of, is_always_admitted
@@ -61,7 +61,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     errors of an untrusted project's file, ignored. `unchecked`: the rules it adds. `files`: the files that were read.
     `remarks` are further warnings, not translated yet. `alone`: `own`, if it differs from `settings`.
     `has_strange_server`: the untrusted project has chosen a server that is none of the user's, which gets nothing of
-    theirs from elsewhere: `settings` have no folders and collections for research.
+    theirs from elsewhere: `settings` have no folders and collections for research, and no fallbacks.
     """
 
     settings: Settings
@@ -94,8 +94,10 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
         return (*map(left_out_notice, self.left_out), *map(str, self.remarks))
 
     def allowed_environ(self, environ: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the environment for code that connects to model servers: without the keys that must not be sent."""
-        return {name: value for name, value in environ.items() if name not in self.keyless}
+        """Return the environment for code that connects to model servers: without the keys that must not be sent. A
+        model that an untrusted project names is no reason to take another person's server."""
+        allowed = {name: value for name, value in environ.items() if name not in self.keyless}
+        return allowed if self.settings.llm.model == self.own.llm.model else allowed | {OWN_SERVERS_ONLY: "1"}
 
     def unsent_keys(self, environ: Mapping[str, str]) -> list[str]:
         """Return the variables of `keyless` that hold a key."""
@@ -161,7 +163,8 @@ def load(
     is_strange = bool(alone and reading.keyless and is_of_project(settings.llm, alone.llm, environ))
     if is_strange:
         research = msgspec.structs.replace(settings.research, docs=(), collections=())
-        settings = msgspec.structs.replace(settings, research=research)
+        llm = msgspec.structs.replace(settings.llm, fallback_providers=())
+        settings = msgspec.structs.replace(settings, research=research, llm=llm)
         remarks = (*remarks, NOTICE)
     return Loaded(
         settings=settings,

@@ -12,11 +12,14 @@ LOOKED_AT = "LOCALLLM_ALSO_LOOK_AT"
 VLLM = "http://localhost:8000"
 """Default address of vLLM, and of our own ensemble."""
 
+OWN_SERVERS_ONLY = "LOCALLLM_OWN_SERVERS_ONLY"
+"""The variable that keeps another person's server on this machine out, as long as the user has one."""
+
 NOTICE = Phrase(
     N_(
         "The project's localllm.toml, which you have not trusted, chooses a model server that your own settings do not "
-        "use: it gets none of your collections, the folders of research.docs and earlier sessions. To trust it: "
-        "localllm config trust"
+        "use: it gets none of your collections, the folders of research.docs and earlier sessions, and none of "
+        "llm.fallback_providers answers in its place. To trust it: localllm config trust"
     )
 )
 

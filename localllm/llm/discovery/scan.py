@@ -14,11 +14,18 @@ import msgspec
 from localllm.base.i18n import _
 from localllm.base.jsontext import decode_json
 from localllm.base.listening_users import is_of_another_person
-from localllm.config.project_server import usual_others
+from localllm.config.project_server import OWN_SERVERS_ONLY, usual_others
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings, ProviderName
 from localllm.llm.addresses import PORTS, address_fault, api_root, is_loopback, server_root
 from localllm.llm.discovery.http_get import Answer, StrangeAnswerError, get, get_with_library, knock
-from localllm.llm.discovery.servers import ENSEMBLE_OWNER, Candidate, Server, State, candidates
+from localllm.llm.discovery.servers import (
+    ENSEMBLE_OWNER,
+    Candidate,
+    Server,
+    State,
+    candidates,
+    without_another_s,
+)
 from localllm.llm.http.plain_client import is_plain, is_proxied
 from localllm.llm.overflow import short_reason
 from localllm.llm.providers.base import ModelInfo
@@ -438,7 +445,8 @@ async def discover(
     others = usual_others(environ) if also is None else also
     visits = [Visit(candidate, settings, environ) for candidate in candidates(settings, environ, others)]
     limits = [within_far if visit.is_far else within for visit in visits]
-    return list(await asyncio.gather(*map(_limited, visits, limits)))
+    found = await asyncio.gather(*map(_limited, visits, limits))
+    return without_another_s(found) if environ.get(OWN_SERVERS_ONLY) else list(found)
 
 
 async def _limited(visit: Visit, seconds: float) -> Server:

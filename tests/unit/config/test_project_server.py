@@ -46,6 +46,7 @@ def test_a_server_that_the_user_does_not_use_gets_nothing_of_theirs(place: Place
     loaded = place.load(project, user)
     assert loaded.has_strange_server
     assert (loaded.settings.research.docs, loaded.settings.research.collections) == ((), ())
+    assert loaded.settings.llm.fallback_providers == ()
     assert (loaded.own.research.docs, loaded.own.research.collections) == (("~/notes",), ("own",))
     assert "localllm config trust" in loaded.warnings[-1]
     assert loaded.held_back is not None
@@ -85,3 +86,10 @@ def test_with_a_server_that_the_user_does_use_all_is_as_ever(
     assert loaded.settings.research.docs == ("~/notes",)
     assert not any("localllm config trust" in one for one in loaded.warnings)
     assert loaded.held_back is None or loaded.withheld
+
+
+def test_a_model_that_an_untrusted_project_names_is_looked_for_on_one_s_own_servers(place: Place) -> None:
+    named = "[llm]\nmodel = 'm'"
+    assert "LOCALLLM_OWN_SERVERS_ONLY" in place.load(named, "").allowed_environ({})
+    for loaded in (place.load(named, "", trusted=True), place.load(named, named), place.load("", named)):
+        assert "LOCALLLM_OWN_SERVERS_ONLY" not in loaded.allowed_environ({})

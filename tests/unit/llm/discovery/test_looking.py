@@ -199,6 +199,17 @@ async def test_whose_a_server_is_that_has_models_for_embedding_alone(
     assert (server.state, server.is_of_another) == ("empty", True)
 
 
+@pytest.mark.parametrize("environ", [{}, {"LOCALLLM_OWN_SERVERS_ONLY": "1"}])
+async def test_another_person_s_server_can_be_kept_out(
+    nobody: LLMSettings, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
+    async with serving(peers.listing({"id": "own"})) as own, serving(peers.listing({"id": "evil"})) as theirs:
+        monkeypatch.setattr(scan, "is_of_another_person", lambda _host, port: theirs.endswith(f":{port}"))
+        found = await discover(nobody, environ, also=[theirs, own], within=LONG)
+        names = [server.models[0].id for server in found if server.state == "ready"]
+        assert names == (["own"] if environ else ["evil", "own"])
+
+
 async def test_a_server_that_loads_its_model_is_silent_and_says_why(nobody: LLMSettings) -> None:
     loading = answer({"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}, 503)
     server = await look_at(Site({}, loading), nobody)
