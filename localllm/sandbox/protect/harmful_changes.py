@@ -9,7 +9,7 @@ from pathlib import Path
 from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
-from localllm.sandbox.git_config import Setting
+from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, changed_at
 from localllm.sandbox.protect.content_rules import is_believed_for_content, is_judged_by_content
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
@@ -126,7 +126,10 @@ class HarmfulChanges:
             old = (before and before.content) or b""
             if not is_harmless_change(old, content, lambda key, value: self._may_lead(file.parent, key, value)):
                 return False
-            return bool(old) or file.parent.name != ".git" or not self._diverts(file.parents[1], file.parent)
+            if old or (file.parent.name != ".git" and "/modules/" not in folded(path)):
+                return True  # in a bare repository nobody works
+            top = file.parents[1] if file.parent.name == ".git" else work_tree_in(content, file.parent) or file.parent
+            return not self._diverts(top, file.parent)
         if file.name == ".git":
             data = linked_data(self._root, file)
             return data is not None and not self._diverts(file.parent, data)
@@ -136,18 +139,33 @@ class HarmfulChanges:
 
     def _diverts(self, top: Path, data: Path) -> bool:
         """Return whether a `git push` at `top` would go elsewhere with the repository that has this data: to an address
-        that the repository which was there did not have, one that is new in the project and not at a host the user
-        lists, or with files of a repository around."""
+        that the repository which was there did not have, nor the submodule whose data git would take it for, one that
+        is new in the project and not at a host the user lists, or with files of a repository around."""
         settings = settings_in(data)
         addresses = remotes_elsewhere(settings)
-        before = list(self._settings_before(top))
-        known = {address for content in before for address in remotes_elsewhere(content)}
+        own = self._before(settings_of(data / "index"))
+        before = [remotes_elsewhere(content) for content in self._settings_before(top)]
+        before += [] if own else self._of_submodule(data)
+        known = set[str]().union(*before)
         if before and addresses - known:
             return True
-        if (own := self._before(settings_of(data / "index"))) and own.content:
+        if own and own.content:
             known |= remotes_elsewhere(own.content)
         new = addresses - known - self._of_moved
         return not all(map(self._is_at_listed_host, new)) or self._around.diverts_pushes(top, settings)
+
+    def _of_submodule(self, data: Path) -> Iterator[set[str]]:
+        """Yield the addresses that were named before for the submodule which has its data there once it is checked out:
+        in `.gitmodules`, and in the settings of the repository around."""
+        parts = data.relative_to(self._root).parts
+        for at in (at for at, part in enumerate(parts) if folded(part) == "modules"):
+            around, name = self._root.joinpath(*parts[:at]), "/".join(parts[at + 1 :])
+            around = around.parents[1] if around.parent.name == "worktrees" else around
+            for place in (around / "config", around.parent / ".gitmodules"):
+                entry = self._before(place)
+                for one in parse((entry and entry.content) or b""):
+                    if (one.section, one.subsection, one.name) == ("submodule", name, "url"):
+                        yield {one.value}
 
     @cached_property
     def _of_moved(self) -> set[str]:

@@ -525,6 +525,26 @@ def test_a_submodule_or_work_tree_of_the_user_is_not_led_to_other_remotes(tmp_pa
     assert "evil" not in found.stdout
 
 
+def test_the_data_of_a_submodule_that_is_not_checked_out_yet_has_its_own_remote(tmp_path: Path) -> None:
+    """Git would take what is there for that of the submodule: the user's `git submodule update --init`."""
+    root, mine = tmp_path.resolve() / "project", "https://mine.example/lib"
+    subprocess.run(["git", "init", "-q", root], check=True)
+    put(root / ".gitmodules", f'[submodule "group/lib"]\n\tpath = lib\n\turl = {mine}\n')
+    commit(root)
+    files = ProtectedFiles(root, None, is_listed=lambda host: host != "evil.example")
+    own = {"group/lib": mine, "local": str(root), "listed": "https://other.example/x"}
+    evil = {"Group/lib": FAR, "group/lib": "https://mine.example/evil", "x": FAR}
+    for name, address in (*own.items(), *evil.items()):
+        data = root / ".git/modules" / name
+        files.begin()
+        subprocess.run(["git", "init", "-q", "--bare", "--template=", data], check=True)
+        subprocess.run(["git", "-C", data, "config", "remote.origin.url", address], check=True)
+        is_evil = evil.get(name) == address
+        assert files.end() == ((f".git/modules/{name}/config",) if is_evil else ()), (name, address)
+        shutil.rmtree(root / ".git/modules")
+        files = ProtectedFiles(root, None, is_listed=lambda host: host != "evil.example")
+
+
 def test_submodules_and_work_trees_may_be_made_anew(root: Path, files: ProtectedFiles, tmp_path: Path) -> None:
     git = with_submodule(root, tmp_path)
     files.begin()
