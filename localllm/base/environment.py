@@ -231,7 +231,9 @@ def _is_of_other_project(real: str) -> bool:
 
 
 def _home() -> str:
-    return os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
+    """Return the home; the root for a user who has none: ~ would be a folder in the project."""
+    home = os.path.expanduser("~")  # noqa: PTH111
+    return os.path.realpath(home if os.path.isabs(home) else os.sep)  # noqa: PTH117
 
 
 def _marked(folder: str, home: str) -> str:

@@ -1,5 +1,7 @@
 """What of a project the program itself runs on."""
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -39,3 +41,27 @@ def test_settings_beside_the_interpreter_and_links_to_it_are_believed(
     monkeypatch.setattr(environment, "_LINKS", [f"{tmp_path}/.venv", "/elsewhere/link"])
     found = [f"{tmp_path}/bin/pyvenv.cfg", f"{tmp_path}/pyvenv.cfg", f"{tmp_path}/.venv"]
     assert believed_in(str(tmp_path)) == found
+
+
+def test_a_user_without_a_home_loads_no_module_of_the_project(tmp_path: Path) -> None:
+    pytest.importorskip("pwd")
+    folder = tmp_path / "project/src"
+    folder.mkdir(parents=True)
+    (folder / "planted.py").touch()
+    code = """
+import pwd, sys
+
+def unknown(_user):
+    raise KeyError
+
+pwd.getpwuid = unknown
+from localllm.base.environment import search_no_project
+
+search_no_project()
+import planted
+"""
+    variables = {name: value for name, value in os.environ.items() if name != "HOME"}
+    variables["PYTHONPATH"] = os.pathsep.join([str(folder), *sys.path])
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder.parent, env=variables, capture_output=True, text=True, check=False)
+    assert "ModuleNotFoundError: No module named 'planted'" in done.stderr
