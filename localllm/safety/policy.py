@@ -65,10 +65,10 @@ class Verdict(msgspec.Struct, frozen=True):
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """The circumstances in which a call is judged.
 
-    `tainted`: text from the web is in the conversation. `network`: commands can reach other machines. `said`: what the
-    user has typed so far. `found`: the addresses that searches have found. `led_by`: the readable page that led to the
-    address. `touched`: the files the call changes that no argument names. `obeyed`: files to which instruction
-    files for assistants are links. `is_file`: whether something in the project has that name.
+    `tainted`: text from the web is in the conversation. `network`: the call can reach other machines, as a command or
+    by hooks. `said`: what the user has typed so far. `found`: the addresses that searches have found. `led_by`: the
+    readable page that led to the address. `touched`: the files the call changes that no argument names. `obeyed`: files
+    to which instruction files for assistants are links. `is_file`: whether something in the project has that name.
     `only_reads`: the command is known only to read the project, in a sandbox that confines it. `kept`: the parts of
     the command, by their words, that only remove what /undo restores; `removes`: the part that removes what it does
     not restore; `keeps_rows`: whether it restores the databases that the command changes. `unfiltered`: the command
@@ -193,7 +193,7 @@ class Policy:
         """Return whether something may leave this machine that the user has neither typed nor allowed."""
         if call.line is not None:
             return situation.network or call.line.uses_network
-        return not is_allowed and not all(was_said(text, situation.said) for text in call.sent)
+        return situation.network or (not is_allowed and not all(was_said(text, situation.said) for text in call.sent))
 
     def _is_let_by_mode(self, tool: Tool) -> bool:
         return self.mode == "auto" or (self.mode == "auto-edit" and bool(tool.writes or tool.touches))

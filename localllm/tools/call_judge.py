@@ -136,7 +136,7 @@ class CallJudge:
     ) -> Verdict:
         """Return the policy's verdict; raise SafetyViolationError if that is to deny. `root`: that of the call.
         `led_by`: see Situation. `counts_found`: whether addresses found by a search may be read."""
-        has_network = self.tainted and tool.name == COMMAND_TOOL and self._commands_have_network()
+        has_network = self.tainted and self._has_network(tool)
         web = self._context.web
         situation = Situation(
             tainted=self.tainted or (tool.name != COMMAND_TOOL and self.has_downloaded),
@@ -364,8 +364,12 @@ class CallJudge:
     def _is_file(self, name: str) -> bool:
         return os.path.lexists(self._context.root.path / name)
 
-    def _commands_have_network(self) -> bool:
-        return bool(self._context.settings.command_hosts) or self._context.runner.level == "none"
+    def _has_network(self, tool: Tool) -> bool:
+        """Return whether the call is of a command that can reach other machines, or runs hooks that can."""
+        hosts = self._context.settings.command_hosts
+        if tool.name == _COMMITTER:
+            return bool(hosts)
+        return tool.name == COMMAND_TOOL and (bool(hosts) or self._context.runner.level == "none")
 
 
 def is_among(path: str, files: Collection[str]) -> bool:

@@ -1,5 +1,6 @@
 """What is allowed, asked about and denied."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from localllm.safety.tool_definition import Risk, Tool, ToolOutput
 from localllm.tools.builtin import TOOLS
 from localllm.tools.context import ToolContext
 from localllm.tools.registry import tool
+from tests.support.agents import Answering, make_tools
 from tests.support.each import each
 
 
@@ -473,3 +475,30 @@ def test_a_text_that_other_assistants_obey_is_asked_about_unless_the_user_named_
     assert judged("sub/AGENTS.md", "bring agents.md up to date").decision == "allow"
     allowing = Policy(SafetySettings(mode=mode, allow=("write_file(sub/)",)))
     assert judged("sub/AGENTS.md", policy=allowing).decision == "allow"
+
+
+@tool(risk=Risk.HIGH)
+async def git_commit(context: ToolContext) -> ToolOutput:
+    """Commit."""
+    raise AssertionError("judged, not run")
+
+
+def test_a_commit_whose_hooks_have_a_network_asks_once_text_from_the_web_is_there() -> None:
+    policy = Policy(SafetySettings(mode="auto"))
+    for network, decision in ((True, "ask"), (False, "allow")):
+        judged = policy.judge(git_commit, {}, str, Situation(tainted=True, network=network))
+        assert (judged.decision, judged.why) == (decision, "untrusted" if network else "")
+
+
+@pytest.mark.anyio
+async def test_of_a_commit_it_is_the_listed_hosts_that_count(tmp_path: Path) -> None:
+    for hosts in ((), ("a.example",)):
+        folder = tmp_path / f"p{len(hosts)}"
+        folder.mkdir()
+        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+        (folder / "a.py").write_text("x = 1\n")
+        person = Answering(approve=False)
+        tools = make_tools(folder, confirmer=person, safety=SafetySettings(mode="auto", network_hosts=hosts))
+        tools.taint()
+        await tools.execute_tool("git_commit", message="Add a", files=["a.py"])
+        assert [one.tool for one in person.asked] == ["git_commit"] * len(hosts)
