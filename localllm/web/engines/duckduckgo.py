@@ -9,7 +9,7 @@ from typing import Any
 
 from localllm.base import offline
 from localllm.base.errors import WebSearchError
-from localllm.base.i18n import N_, Phrase
+from localllm.base.i18n import N_, Phrase, _
 from localllm.config.schema import WebSettings
 from localllm.text.sanitising import clean
 from localllm.web.engines.base import FIRST_PAGE, EngineLimits, ResultView, SearchAnswer, SearchResult
@@ -84,14 +84,16 @@ class DuckDuckGo:
 
     def _by_package(self, query: str, limit: int, view: ResultView) -> list[dict[str, Any]]:
         try:
-            ddgs: Any = importlib.import_module("ddgs")
+            ddgs, engines = map(importlib.import_module, ("ddgs", "ddgs.engines"))
         except ImportError as error:
             raise WebSearchError("duckduckgo_missing") from error
+        if self.name not in engines.ENGINES["text"]:  # the package would ask all its other engines
+            raise WebSearchError("duckduckgo_failed", reason=_("this release of the package ddgs does not ask it"))
         client = ddgs.DDGS(timeout=int(self._seconds), proxy=self._proxy or None)
         wanted: dict[str, Any] = {"region": region} if (region := _region(view)) else {}
         if view.page > 1:
             wanted["page"] = view.page
-        return client.text(query, max_results=limit, backend="duckduckgo", **wanted)
+        return client.text(query, max_results=limit, backend=self.name, **wanted)
 
 
 _FAULTS = (

@@ -72,6 +72,7 @@ async def test_the_package_is_told_region_and_page_only_where_they_are_wanted(mo
             return []
 
     monkeypatch.setitem(sys.modules, "ddgs", SimpleNamespace(DDGS=Client))
+    monkeypatch.setitem(sys.modules, "ddgs.engines", SimpleNamespace(ENGINES={"text": {"duckduckgo": object}}))
     countries = (ResultView("ja", country="jp"), ResultView("en", country="us"), ResultView("en", country="uk"))
     for view in (FIRST_PAGE, ResultView("ja", 2), ResultView("de"), ResultView("xx"), *countries):
         await DuckDuckGo().search("q", 5, view)
@@ -79,3 +80,11 @@ async def test_the_package_is_told_region_and_page_only_where_they_are_wanted(mo
     assert told == [plain, {**plain, "region": "jp-jp", "page": 2}, {**plain, "region": "de-de"}, plain] + [
         {**plain, "region": region} for region in ("jp-jp", "us-en", "uk-en")
     ]
+
+
+async def test_the_words_go_to_no_other_engine_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ddgs import engines
+
+    monkeypatch.delitem(engines.ENGINES["text"], "duckduckgo")
+    with pytest.raises(WebSearchError, match="this release of the package ddgs does not ask it"):
+        await DuckDuckGo().search("q", 5)
