@@ -1,10 +1,11 @@
-"""Compare what a run writes with what it was to write: its language, and the numbers of the texts that it is made of.
+"""Compare what a run writes with what it was to write: its language, and the numbers and parts of the texts that it is
+made of.
 
 A remark on a file stands at the end of the result of the edit, one on the answer is a finding.
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -43,6 +44,8 @@ _READ = (
 """Endings of files that hold texts, not code."""
 _LONGEST = 200_000
 """Characters of a diff that is looked at."""
+_MOST_MISSING = 4
+"""Parts that are named."""
 
 
 class WrittenTexts:
@@ -64,6 +67,7 @@ class WrittenTexts:
         self._has_written = False
         self._created: list[str] = []
         """The files that were written as a whole."""
+        self._changed: list[str] = []
         self._own_remarks: set[str] = set()
 
     def note(self, results: Sequence[ToolResult]) -> None:
@@ -71,6 +75,7 @@ class WrittenTexts:
         self._edited = [path for one in results if one.call.name in _EDITORS for path in one.changes]
         self._has_written = self._has_written or any(one.changes for one in results)
         for one in results:
+            self._changed += [path for path in one.changes if path not in self._changed]
             if one.call.name in ("write_file", "create_file"):
                 self._created += [path for path in one.changes if path not in self._created]
             if one.success and one.call.name == "read_file":
@@ -114,13 +119,34 @@ class WrittenTexts:
         return ""
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
-        """Return the numbers of an answer that the texts which it renders do not have, and those that a file still has
-        of which the model was told."""
-        if not self._sources or self._is_partial or is_told_to_plan(state.history):
+        """Return the numbers of an answer that the texts which it renders do not have, those that a file still has of
+        which the model was told, and the parts that a translation lacks."""
+        if not self._sources or is_told_to_plan(state.history):
             return []
-        return await asyncio.to_thread(self._of_answer, state, text)
+        return await asyncio.to_thread(lambda: [*self._of_parts(state, text), *self._of_answer(state, text)])
+
+    def _of_parts(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield what a translation that was written lacks of the file that was read in full."""
+        if not self._changed:
+            return
+        from localllm.agent.checks import translated_parts as parts
+
+        if not parts.is_of_whole(state.goal) or parts.says_left_out(text):
+            return
+        made = parts.translations(self._changed, self._created, self._sources, state.goal)
+        for path, source in made.items():
+            written = self._tools.readable_text(path)
+            if written and (missing := parts.missing_parts(self._sources[source], written, path)):
+                told = {"path": shown(path), "source": shown(source)}
+                names = ", ".join(one.name for one in missing[:_MOST_MISSING])
+                reason = Phrase("{path} lacks parts of {source}: {names}", **told, names=names)
+                more = [f"{len(missing) - _MOST_MISSING} more"] if len(missing) > _MOST_MISSING else []
+                said = "; ".join([*map(str, missing[:_MOST_MISSING]), *more])
+                yield Finding("parts_missing", reason, contradicts=False, params={**told, "parts": said})
 
     def _of_answer(self, state: RunState, text: str) -> list[Finding]:
+        if self._is_partial:
+            return []
         from localllm.agent.checks import source_numbers as numbers
 
         found: list[Finding] = []

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localllm.agent.react_agent import ReActAgent
-from localllm.llm.messages import ToolMessage
+from localllm.llm.messages import ToolMessage, UserMessage
 from tests.support.agents import call, make_agent, scripted
 
 pytestmark = pytest.mark.anyio
@@ -129,3 +129,66 @@ async def test_numbers_that_may_come_from_elsewhere_are_believed(
 ) -> None:
     agent = make_agent(scripted(read, "公開は5月12日です。"), minutes)
     assert (await agent.execute_query(request_)).unverified == ()
+
+
+GUIDE = (
+    "# Guide\n\n## Installing\n\n- Unpack it\n- Run `make`\n\n## Upgrading\n\nSee [the site](https://example.org/up).\n"
+)
+READ_GUIDE = call("read_file", file_path="guide.md")
+WHOLE = "# 手引き\n\n## 導入\n\n- 展開します\n- `make` を実行します\n\n## 更新\n\n[サイト](https://example.org/up)を参照。\n"
+
+
+def translation(content: str, path: str = "guide.ja.md") -> dict[str, Any]:
+    return call("write_file", file_path=path, content=content)
+
+
+def said_in(agent: ReActAgent) -> list[str]:
+    said = [one.text for one in agent.history.messages if isinstance(one, UserMessage)]
+    return [text for text in said if " lacks what " in text]
+
+
+async def test_a_translation_is_to_have_the_parts_of_its_source(project: Path) -> None:
+    (project / "guide.md").write_text(GUIDE)
+    less = translation(WHOLE.partition("## 更新")[0])
+    remark = (
+        "[guide.ja.md lacks what guide.md has: heading “Upgrading”. Translate that, too, or say why it is left out.]"
+    )
+    for script, unverified in (
+        ([less, "訳しました。", translation(WHOLE), "訳しました。"], ()),
+        ([less, "訳しました。", "訳しました。"], ("guide.ja.md lacks parts of guide.md: “Upgrading”",)),
+    ):
+        (project / "guide.ja.md").unlink(missing_ok=True)
+        agent = make_agent(scripted(READ_GUIDE, *script), project)
+        result = await agent.execute_query("guide.md を日本語に訳して guide.ja.md に保存して")
+        assert (said_in(agent), result.unverified) == ([remark], unverified)
+
+
+@pytest.mark.parametrize(
+    ("request_", "script"),
+    [
+        ("guide.md を日本語に訳して guide.ja.md に保存して", [translation(WHOLE), "訳しました。"]),
+        ("guide.md を日本語に訳して ja/手引き.md に", [translation(WHOLE, "ja/手引き.md"), "訳しました。"]),
+        ("guide.md を日本語に訳して", [translation("# 手引き\n"), "Upgrading の節は省きました。"]),
+        ("guide.md の Installing の節だけ訳して a.md に", [translation("## 導入\n", "a.md"), "訳しました。"]),
+        ("Translate the first section of guide.md", [translation("# 手引き\n", "a.md"), "Translated it."]),
+        ("guide.md を要約して訳を a.md に", [translation("# 手引き\n", "a.md"), "書きました。"]),
+        ("Translate guide.md and note it", [translation(WHOLE), translation("# News\n", "b.md"), "Translated it."]),
+    ],
+)
+async def test_what_is_whole_or_is_not_to_be_is_not_doubted(
+    project: Path, request_: str, script: list[dict[str, Any] | str]
+) -> None:
+    (project / "guide.md").write_text(GUIDE)
+    agent = make_agent(scripted(READ_GUIDE, *script), project)
+    result = await agent.execute_query(request_)
+    assert said_in(agent) == []
+    assert not any("lacks" in one for one in result.unverified)
+
+
+async def test_a_translation_that_is_written_in_parts_is_looked_at_when_it_is_whole(project: Path) -> None:
+    (project / "guide.md").write_text(GUIDE)
+    first, last = "# 手引き\n\n## 導入\n\n- 展開します\n", WHOLE.partition("展開します\n")[2]
+    rest = call("edit_file", file_path="guide.ja.md", old_string="- 展開します\n", new_string="- 展開します\n" + last)
+    agent = make_agent(scripted(READ_GUIDE, translation(first), rest, "Translated it."), project)
+    await agent.execute_query("Translate guide.md into Japanese as guide.ja.md")
+    assert (said_in(agent), (project / "guide.ja.md").read_text()) == ([], WHOLE)
