@@ -175,6 +175,8 @@ def run(arguments: list[str], opening: Opening | None = None) -> int:
 
 def _failure(error: Exception) -> LocalLLMError:
     """Return the error that explains an exception, and log it if it is a bug."""
+    if isinstance(error, RuntimeError) and not os.path.isabs(os.path.expanduser("~")):  # noqa: PTH111, PTH117
+        return ConfigurationError("no_home")
     if closed := closed_folder(error):
         return closed
     start_log(LoggingSettings())

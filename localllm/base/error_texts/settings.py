@@ -50,6 +50,12 @@ SETTINGS = {
     "usage_no_folder": ErrorText(
         "E1034", "The current folder no longer exists.", "", "Change to one that exists: cd ~, for instance."
     ),
+    "no_home": ErrorText(
+        "E1039",
+        "There is no home folder.",
+        "Neither HOME nor the system's list of users names one.",
+        "Set the environment variable HOME to a folder of your own.",
+    ),
     "input_not_text": ErrorText(
         "E1013", "Standard input is not text.", "Its encoding is not recognised.", "Pipe in text, such as UTF-8."
     ),

@@ -1,6 +1,8 @@
 """The root of the command line."""
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,27 @@ def test_the_model_is_told_that_piped_text_was_not_read_to_its_end(
             piped = read_piped_input(stream)
         assert piped.endswith(f"\n1234567\n</stdin>{told}")
         assert piped.count("1234567") == 250_000
+
+
+def test_a_user_without_a_home_is_told_what_to_set(tmp_path: Path) -> None:
+    pytest.importorskip("pwd")
+    code = """
+import pwd, sys
+
+def unknown(_user):
+    raise KeyError
+
+pwd.getpwuid = unknown
+from localllm.cli.main import run
+
+sys.exit(run(["--lang", "en", "config", "path"]))
+"""
+    places = ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
+    variables = {name: value for name, value in os.environ.items() if name not in places}
+    variables["PYTHONPATH"] = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "E1039" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "HOME" in done.stderr
