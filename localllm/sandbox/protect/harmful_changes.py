@@ -126,10 +126,8 @@ class HarmfulChanges:
             old = (before and before.content) or b""
             if not is_harmless_change(old, content, lambda key, value: self._may_lead(file.parent, key, value)):
                 return False
-            if old or (file.parent.name != ".git" and "/modules/" not in folded(path)):
-                return True  # in a bare repository nobody works
             top = file.parents[1] if file.parent.name == ".git" else work_tree_in(content, file.parent) or file.parent
-            return not self._diverts(top, file.parent)
+            return bool(old) or not self._diverts(top, file.parent)
         if file.name == ".git":
             data = linked_data(self._root, file)
             return data is not None and not self._diverts(file.parent, data)

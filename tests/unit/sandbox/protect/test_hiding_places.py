@@ -417,7 +417,7 @@ def test_a_new_repository_has_only_remotes_at_listed_hosts(root: Path, tmp_path:
     subprocess.run(["git", "-C", root / "own", "worktree", "add", "-q", "../tree"], check=True)
     init(root / "apart", FAR, f"--separate-git-dir={root}/data")
     gone = {"gone0/.git/config", "gone1/.git/config", "gone2/.git/config", "copy/.git/config", "apart/.git"}
-    assert set(files.end()) == gone
+    assert set(files.end()) == gone | {"data/config"}
 
 
 def test_the_users_settings_are_read_once_for_many_new_repositories(
@@ -543,6 +543,22 @@ def test_the_data_of_a_submodule_that_is_not_checked_out_yet_has_its_own_remote(
         assert files.end() == ((f".git/modules/{name}/config",) if is_evil else ()), (name, address)
         shutil.rmtree(root / ".git/modules")
         files = ProtectedFiles(root, None, is_listed=lambda host: host != "evil.example")
+
+
+def test_a_folder_does_not_become_a_bare_repository_with_another_remote(tmp_path: Path) -> None:
+    """The user's `git push` in there sends what it has, also objects of the repository around."""
+    root = tmp_path.resolve() / "project"
+    subprocess.run(["git", "init", "-q", root], check=True)
+    for name in ("docs/a", "more/a"):
+        put(root / name)
+    commit(root)
+    files = ProtectedFiles(root, None, is_listed=lambda host: host == "listed.example")
+    files.begin()
+    remotes = {"docs": FAR, "more": "https://listed.example/x", "x.git": FAR, "y.git": "https://listed.example/x"}
+    for name, address in {**remotes, "z.git": str(root)}.items():
+        subprocess.run(["git", "init", "-q", "--bare", root / name], check=True)
+        subprocess.run(["git", "-C", root / name, "config", "remote.origin.url", address], check=True)
+    assert set(files.end()) == {"docs/config", "more/config", "x.git/config"}
 
 
 def test_submodules_and_work_trees_may_be_made_anew(root: Path, files: ProtectedFiles, tmp_path: Path) -> None:
