@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -233,16 +233,24 @@ class Snapshots:
             found = [change.transition for change in self._not_taken_back() if change.session == self._session != ""]
             self.made.recover(found)
 
-    def rewind(self, root: ProjectRoot, position: int, *, tool: str = "rewind", turn: str = "") -> "list[Undone]":
-        """Restore the files to their state at `position`; return the result for each. This is a change by `tool`
-        itself, in a new turn or in `turn`, so `undo` reverts it. A file that was changed by others since is left as it
-        is, with an `error`.
+    def rewind(
+        self,
+        root: ProjectRoot,
+        position: int,
+        *,
+        tool: str = "rewind",
+        turn: str = "",
+        only: Collection[str] | None = None,
+    ) -> "list[Undone]":
+        """Restore the files, or `only` these, to their state at `position`; return the result for each. This is a
+        change by `tool` itself, in a new turn or in `turn`, so `undo` reverts it. A file that was changed by others
+        since is left as it is, with an `error`.
 
         Raises ToolExecutionError undo_busy.
         """
         root = root.for_restoring()
         self.begin_turn(turn)
-        states = self.made.states_since(position)
+        states = {path: one for path, one in self.made.states_since(position).items() if only is None or path in only}
         lost = {made.before for made in self.made.since(position) if is_repository(made.before)} - {LOST}
         if not (states or lost):
             return []

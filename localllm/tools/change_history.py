@@ -68,6 +68,8 @@ class ChangeHistory:
         self._commands = commands
         self._undone: list[_Undo] = []
         self._undone_until = 0
+        self._beside: list[tuple[int, str]] = []
+        """The files that the user's own commands changed since the first of `_undone`, each with the position."""
 
     @asynccontextmanager
     async def around(self, tool: Tool, paths: Sequence[str], command: str = "") -> AsyncGenerator[list[Change]]:
@@ -88,6 +90,17 @@ class ChangeHistory:
         async with _held(self._snapshots.writing() if paths and self._is_kept else None):
             with self._snapshots.around(self._root, paths, tool=tool, enabled=self._is_kept) as changes:
                 yield changes
+
+    @asynccontextmanager
+    async def recorded_beside(self, command: str, paths: Sequence[str]) -> AsyncGenerator[list[Change]]:
+        """Record the changes of `paths` by a command of the user's own. They do not stop `redo`, unless it is to change
+        the same file: a note is no new work on what was taken back."""
+        undone = self._redoable(self.position)
+        async with self.recorded(command, paths) as changes:
+            yield changes
+        if undone:
+            self._beside += [(self.position, change.path) for change in changes]
+            self._undone_until = self.position
 
     def undo(self, *, turn: bool = False, with_words: bool = False) -> list[str]:
         """Undo the last change, or all of the last turn; return a line for each.
@@ -131,13 +144,16 @@ class ChangeHistory:
     def redo(self) -> list[str]:
         """Redo what `undo` reverted last, unless something was changed since; return a line for each.
         It can be undone, also with the turn whose changes it restores. Raises ToolExecutionError undo_busy."""
-        if not (undone := self._redoable(self.position)):
-            is_late = self._undone and self.position != self._undone_until
+        undone = self._redoable(self.position)
+        made = self._snapshots.made.since(undone[-1].before)[: undone[-1].after - undone[-1].before] if undone else []
+        paths = {one.path for one in made}
+        is_beside = bool(undone) and any(at > undone[-1].after and path in paths for at, path in self._beside)
+        if not undone or is_beside:
+            is_late = is_beside or (self._undone and self.position != self._undone_until)
             late = _("There is nothing to redo: files were changed since the last /undo.")
             return [late if is_late else _("There is nothing to redo.")]
         last = undone[-1]
-        made = self._snapshots.made.since(last.before)[: last.after - last.before]
-        redone = self._snapshots.rewind(self._root, last.before, tool="redo", turn=last.turn)
+        redone = self._snapshots.rewind(self._root, last.before, tool="redo", turn=last.turn, only=paths)
         lines = [str(msgspec.structs.replace(one, again=True)) for one in redone]
         self._undone, self._undone_until = undone[:-1], self.position
         if any(one.path == SETTINGS_FILE for one in made):
@@ -151,7 +167,7 @@ class ChangeHistory:
 
     def forget_undone(self) -> None:
         """Clear what `redo` could restore."""
-        self._undone = []
+        self._undone, self._beside = [], []
 
     def earlier_changes(self, *, turn: bool) -> list[str]:
         """Return what `undo` would revert of another session, a line each. Empty if the changes are this session's."""

@@ -235,7 +235,7 @@ class ToolSystem:
         for path in paths:
             self._context.root.refuse_protected(path)
         self._snapshots.begin_turn()
-        async with self.changes.recorded(command, [*paths, *makes]) as changes:
+        async with self.changes.recorded_beside(command, [*paths, *makes]) as changes:
             yield
         if changes:
             self._journal.note(own_entry(command, changes[0].path, changes))

@@ -219,6 +219,52 @@ async def test_after_another_change_nothing_is_made_again(root: Path) -> None:
     assert present(chat) == ["three"]
 
 
+async def test_a_note_between_undo_and_redo_leaves_what_was_taken_back(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.write("two")
+    await chat.undone()
+    await chat.undone()
+    for text in ("a", "b"):
+        async with chat.tools.by_person("/todo", "LOCALLLM.md"):
+            (root / "LOCALLLM.md").write_text(text)
+    for left in ("one", "two"):
+        assert await said(chat, "redo") == f"  {left}: the change is redone.\n"
+    assert present(chat) == ["one", "two"]
+    assert (root / "LOCALLLM.md").read_text() == "b"
+
+
+async def test_a_note_that_was_taken_back_is_made_again_before_what_was_taken_back_before_it(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.undone()
+    async with chat.tools.by_person("/todo", "LOCALLLM.md"):
+        (root / "LOCALLLM.md").write_text("a")
+    await chat.undone()
+    assert await said(chat, "redo") == "  LOCALLLM.md: the change is redone.\n"
+    assert await said(chat, "redo") == "  one: the change is redone.\n"
+
+
+async def test_a_note_in_the_file_that_was_taken_back_stops_redo(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.undone()
+    async with chat.tools.by_person("/todo", "one"):
+        (root / "one").write_text("a")
+    assert await said(chat, "redo") == "  There is nothing to redo: files were changed since the last /undo.\n"
+    assert (root / "one").read_text() == "a"
+
+
+async def test_a_note_does_not_open_again_what_a_change_has_closed(root: Path) -> None:
+    chat = Chat(root)
+    await chat.write("one")
+    await chat.undone()
+    await chat.write("two")
+    async with chat.tools.by_person("/todo", "LOCALLLM.md"):
+        (root / "LOCALLLM.md").write_text("a")
+    assert await said(chat, "redo") == "  There is nothing to redo: files were changed since the last /undo.\n"
+
+
 async def test_what_somebody_wrote_meanwhile_is_not_overwritten_by_redo(root: Path) -> None:
     chat = Chat(root)
     await chat.write("one")
