@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -12,6 +11,8 @@ from localllm.sandbox.protect.indirect_targets import Leads, trace, with_matches
 from localllm.sandbox.protect.protected_paths import Entry, Reach, is_protected, joined, look_at
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, led_to
 from localllm.sandbox.protect.repositories.repository import linked_data
+
+_MOST_NEW = 50  # work trees that are judged, as each takes a while
 
 
 class NewWorkTrees:
@@ -26,6 +27,7 @@ class NewWorkTrees:
         self._root = root
         self._known = known
         self._found: dict[str, bool] = {}
+        self._judged = 0
 
     def has_copy(self, path: str, after: Entry) -> bool:
         """Return whether this is a file of such a work tree that brings nothing new."""
@@ -61,7 +63,9 @@ class NewWorkTrees:
                 break
             path = folder
         if folder and folder not in self._found:
-            self._found[folder] = self._is_new(folder) and self._is_like_the_others(folder)
+            is_new = self._is_new(folder)
+            self._judged += is_new
+            self._found[folder] = is_new and self._judged <= _MOST_NEW and self._is_like_the_others(folder)
         return folder if folder and self._found[folder] else None
 
     def _is_new(self, folder: str) -> bool:
@@ -79,9 +83,10 @@ class NewWorkTrees:
         return git if "" in self._known.repositories and git.is_relative_to(self._root) else None
 
     @cached_property
-    def _others(self) -> list[str]:
+    def _others(self) -> dict[str, None]:
         """The work trees from before."""
-        return ["", *(folder for folder in sorted(self._known.repositories) if folder and self._is_linked(folder))]
+        linked = (folder for folder in sorted(self._known.repositories) if folder and self._is_linked(folder))
+        return dict.fromkeys(("", *linked))
 
     def _is_linked(self, folder: str) -> bool:
         file = self._known.before.get(f"{folder}/.git")
@@ -92,7 +97,7 @@ class NewWorkTrees:
     def _is_like_the_others(self, tree: str) -> bool:
         """Return whether nothing that protected files refer to is there with another content."""
         reach = Reach()
-        named = with_matches(self._root, {f"{tree}/{name}" for name in self._named()}, reach)
+        named = with_matches(self._root, [f"{tree}/{name}" for name in self._named], reach)
         there = {path for path in named if os.path.lexists(self._root / path)}
         folders = {os.path.dirname(f"{self._root}/{path}") for path in there}  # noqa: PTH120 - strings
         if any(os.path.realpath(folder) != folder for folder in folders):
@@ -103,9 +108,15 @@ class NewWorkTrees:
             return False
         return all(self._had(path.removeprefix(f"{tree}/"), entry) for path, entry in found.items())
 
-    def _named(self) -> Iterator[str]:
+    @cached_property
+    def _named(self) -> list[str]:
+        """What protected files refer to, as paths in a work tree."""
+        found: dict[str, None] = {}
         for name in self._known.named:
-            for other in self._others:
-                inside = name.removeprefix(f"{other}/") if other else name
-                if (not other or inside != name) and ".git" not in folded(inside).split("/"):
-                    yield inside
+            tree = name
+            while (tree := tree.rpartition("/")[0]) and tree not in self._others:
+                pass
+            inside = name[len(tree) + 1 :] if tree else name
+            if ".git" not in folded(inside).split("/"):
+                found[inside] = None
+        return list(found)

@@ -117,6 +117,16 @@ def test_what_a_file_names_above_its_work_tree_may_be_protected_itself(root: Pat
     assert undone(root, "git worktree add -q a -b a") == [], "which .envrc names"
 
 
+def test_of_very_many_new_work_trees_only_some_are_judged(root: Path) -> None:
+    make = """
+for i in $(seq 100 159); do
+    d=.git/worktrees/$1$i; mkdir -p $d $1$i; echo "$PWD/$1$i/.git" > $d/gitdir; echo ../.. > $d/commondir
+    echo ref: refs/heads/b > $d/HEAD; echo "gitdir: $PWD/$d" > $1$i/.git; cp .envrc dev.env $1$i
+done"""
+    found = undone(root, f"set a;{make}", f"set b;{make}; cp .envrc .vscode/new")
+    assert [sum(path.startswith(start) for path in found) for start in ("a", "b", ".vscode/new")] == [10, 10, 1]
+
+
 @pytest.mark.parametrize(
     "command",
     [
