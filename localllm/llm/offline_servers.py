@@ -31,11 +31,15 @@ def reachable_offline() -> str:
     return _("Offline: only this machine is contacted.")
 
 
-def refuse_model_elsewhere(model: str, url: str, *, is_remote: bool = False) -> None:
-    """Raise LLMConnectionError if the program is offline and the local server would run `model` remotely. `is_remote`:
-    whether it says so, of a model with any name."""
-    if offline.is_on() and (is_remote or runs_elsewhere(model)):
+def refuse_model_elsewhere(model: str, url: str, *, is_remote: bool = False, is_named: bool = True) -> None:
+    """Raise LLMConnectionError if the local server would run `model` remotely, and the program is offline, or the user
+    has not named the model (not `is_named`, or the own network alone is used). `is_remote`: the server says so."""
+    if not (is_remote or runs_elsewhere(model)):
+        return
+    if offline.is_on():
         raise LLMConnectionError("llm_offline_model", model=model, url=url)
+    if offline.is_direct() or not is_named:
+        raise LLMConnectionError("llm_model_elsewhere", model=model, url=url)
 
 
 def _named_by_user(loaded: Loaded, environ: Mapping[str, str]) -> Iterator[str]:

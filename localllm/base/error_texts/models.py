@@ -24,6 +24,12 @@ MODELS = {
         "Ollama at {url} runs it on its maker's machines, not on yours.",
         "Use a model that runs on this machine, or leave out --offline (in the settings: offline = false).",
     ),
+    "llm_model_elsewhere": ErrorText(
+        "E2081",
+        "The model “{model}” was not used: Ollama at {url} runs it on its maker's machines, not on yours.",
+        "Only a file that came with the project names it.",
+        "Name it yourself (localllm --model NAME; for an ensemble: --config FILE), or use a model that runs here.",
+    ),
     "llm_not_own_network": ErrorText(
         "E2044",
         "{url} was not contacted: it is not in your own network.",

@@ -11,6 +11,8 @@ import msgspec
 from localllm.base.errors import LLMConnectionError
 from localllm.base.events import Json
 from localllm.base.jsontext import decode_json, encode_json, encode_with_list
+from localllm.base.offline import is_direct
+from localllm.config.project_server import OWN_SERVERS_ONLY
 from localllm.config.schema import SECRET_VARIABLES, LLMSettings
 from localllm.llm.addresses import ollama_base_url, server_root
 from localllm.llm.http.sse import NDJSONDecoder
@@ -65,7 +67,8 @@ class Ollama(EmbeddingProvider):
     """A server at `base_url`. `num_ctx` is the requested window in tokens; 0 lets the provider choose it.
 
     A model's window is chosen once and is the same in all its requests, since another would make Ollama reload the
-    model. `think`: auto (omit the parameter), off, on, low, medium or high.
+    model. `think`: auto (omit the parameter), off, on, low, medium or high. `is_named`: the user has named
+    the model, so that it may run elsewhere.
     """
 
     constrains: bool = True
@@ -79,6 +82,7 @@ class Ollama(EmbeddingProvider):
         api_key: str = "",
         num_ctx: int = 0,
         think: str = "auto",
+        is_named: bool = True,
     ) -> None:
         super().__init__(
             "ollama",
@@ -95,6 +99,9 @@ class Ollama(EmbeddingProvider):
         self._choosing = asyncio.Lock()
         self._unthinking: set[str] = set()
         self._sight = Sight()
+        self._is_named = is_named
+        self._placed: set[str] = set()
+        """Models of which the server has told whether they are among `_remote`, which run elsewhere."""
         self._remote: set[str] = set()
 
     def prepare(self, request: CompletionRequest, *, num_ctx: int, think: Think = None) -> HttpRequest:
@@ -126,9 +133,9 @@ class Ollama(EmbeddingProvider):
     async def stream(self, request: CompletionRequest) -> AsyncGenerator[Chunk]:
         """Stream the answer; see Provider.
         Retries a model that cannot think without `think`, one that cannot see without images."""
-        refuse_model_elsewhere(request.model, self.address)
+        self._refuse_elsewhere(request.model)
         window = await self._window(request.model)
-        refuse_model_elsewhere(request.model, self.address, is_remote=full_name(request.model) in self._remote)
+        await self._refuse_remote(request.model)
         name = full_name(request.model)
 
         def wanted() -> Think:
@@ -148,6 +155,22 @@ class Ollama(EmbeddingProvider):
             async for chunk in chunks:
                 yield chunk
 
+    def _refuse_elsewhere(self, model: str) -> None:
+        is_remote = full_name(model) in self._remote
+        refuse_model_elsewhere(model, self.address, is_remote=is_remote, is_named=self._is_named)
+
+    async def _refuse_remote(self, model: str) -> None:
+        """Raise LLMConnectionError for a model that must not be used as it runs elsewhere, or if it has to run here and
+        the server does not tell."""
+        if (not self._is_named or is_direct()) and full_name(model) not in self._placed:
+            await self._tags()
+        self._refuse_elsewhere(model)
+
+    async def embed(self, texts: Sequence[str], model: str) -> Embeddings:
+        """See Embedding."""
+        await self._refuse_remote(model)
+        return await super().embed(texts, model)
+
     def prepare_embedding(self, texts: Sequence[str], model: str) -> HttpRequest:
         """See EmbeddingProvider. A text that is too long is an error: by default it would be truncated silently.
 
@@ -165,8 +188,9 @@ class Ollama(EmbeddingProvider):
         return parse_embeddings(body)
 
     async def list_embedding_models(self) -> list[str]:
-        """Return the models whose capabilities, family or name indicate embeddings; see Embedding."""
-        return [entry.name for entry in await self._tags() if entry.embeds]
+        """Return the models that run here and whose capabilities, family or name indicate embeddings; see Embedding."""
+        names = [entry.name for entry in await self._tags() if entry.embeds]
+        return [name for name in names if full_name(name) not in self._remote]
 
     async def list_models(self) -> list[ModelInfo]:
         """Return the chat models, loaded ones first with the window they are served with.
@@ -187,7 +211,15 @@ class Ollama(EmbeddingProvider):
 
     async def _tags(self) -> list[TagEntry]:
         body = await self._fetch(f"{self.address}/api/tags")
-        return self._errors.guard(lambda: parse_tags(body))
+        entries = self._errors.guard(lambda: parse_tags(body))
+        for entry in entries:
+            self._place(entry.name, is_remote=bool(entry.remote_model or entry.remote_host))
+        return entries
+
+    def _place(self, model: str, *, is_remote: bool) -> None:
+        self._placed.add(full_name(model))
+        if is_remote:
+            self._remote.add(full_name(model))
 
     async def _window(self, model: str) -> int:
         """Return the window of the model's requests. Raises LLMConnectionError if the connection is refused."""
@@ -208,9 +240,9 @@ class Ollama(EmbeddingProvider):
             async with asyncio.timeout(self._seconds_to_tell):
                 shown = await _unless_it_fails(self._show(model))
                 running = await _unless_it_fails(self._running())
+        if shown:
+            self._place(model, is_remote=bool(shown.remote_model or shown.remote_host))
         shown = shown or Shown()
-        if shown.remote_model or shown.remote_host:
-            self._remote.add(name)
         window = choose_window(self._num_ctx, shown, (running or {}).get(name, 0))
         return self._sight.told(shown_info(model, shown, self._windows.setdefault(name, window), running))
 
@@ -397,4 +429,5 @@ def make(settings: LLMSettings, root: Path, environ: Mapping[str, str]) -> Ollam
         api_key=key_from(variable, environ),
         num_ctx=settings.context_window,
         think=server.think,
+        is_named=not environ.get(OWN_SERVERS_ONLY),
     )

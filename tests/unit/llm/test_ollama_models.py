@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from localllm.base import offline
 from localllm.base.errors import LLMConnectionError
 from localllm.llm.client import LLMClient
 from localllm.llm.messages import CompletionRequest
@@ -198,3 +199,47 @@ class TestModels:
 
     async def test_null_for_a_list_is_an_empty_one(self) -> None:
         assert await self.listed(answer({"models": None})) == []
+
+
+BIG = {"/api/tags": answer({"models": [tag("big", remote_host="https://ollama.com:443"), tag("qwen3:8b")]})}
+SLOW = Reply((b"{", b"}"), hold_before=1)
+
+
+class TestModelsElsewhere:
+    """A model that the server runs on its maker's machines, under a name that does not say so."""
+
+    async def refused(self, *, is_named: bool = True) -> list[str]:
+        """Why requests to it and to a model that runs here, and embeddings, are not sent; /api/show is slow."""
+        found: list[str] = []
+        with WireServer([says()], routes={"/api/ps": NO_PS, "/api/show": SLOW, **BIG}) as server:
+            async with closing(Ollama(server.url, timeout=0.2, idle_timeout=5, is_named=is_named)) as provider:
+                for name in ("big", "qwen3:8b"):
+                    request = CompletionRequest(model=name, messages=HELLO)
+                    for work in (all_chunks(provider, request), provider.embed(["a"], name)):
+                        before = len(server.asked)
+                        try:
+                            await work
+                        except LLMConnectionError as error:
+                            if not {"POST /api/chat", "POST /api/embed"} & set(server.asked[before:]):
+                                found.append(f"{name}: {error.key}")
+        return found
+
+    async def test_named_by_the_user_it_may_be_used(self) -> None:
+        assert await self.refused() == []
+
+    async def test_named_by_a_project_it_is_not(self) -> None:
+        assert await self.refused(is_named=False) == ["big: llm_model_elsewhere"] * 2
+
+    async def test_in_one_s_own_network_alone_it_is_not(self) -> None:
+        with offline.own_network_only():
+            assert await self.refused() == ["big: llm_model_elsewhere"] * 2
+
+    async def test_offline_it_is_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(offline, "is_on", lambda: True)
+        assert await self.refused() == ["big: llm_offline_model"] * 2
+
+    async def test_none_is_taken_for_embedding(self) -> None:
+        models = [tag("bge", capabilities=["embedding"]), tag("far", capabilities=["embedding"], remote_model="x")]
+        with WireServer([says()], routes={"/api/tags": answer({"models": models})}) as server:
+            async with closing(ollama(server.url)) as provider:
+                assert await provider.list_embedding_models() == ["bge"]
