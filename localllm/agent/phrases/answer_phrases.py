@@ -356,7 +356,9 @@ def admits_failing_tests(answer: str) -> bool:
     if any(re.search(_OLD_FAILURE, re.sub(_NO_FAILURE, " ", one)) or re.search(_ALL_BUT, one) for one in said):
         return True
     if says_tests_pass(answer):
-        return False
+        from localllm.agent.phrases.admitted_failures import states_failing_test  # few answers are of both
+
+        return states_failing_test(answer)
     return admits_failure(answer) or any(re.search(_STILL_FAILS, one) for one in said)
 
 
