@@ -7,9 +7,9 @@ is to delete it.
 import os
 import posixpath
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import accumulate
 
 import msgspec
 
@@ -23,6 +23,9 @@ _MADE = late_pattern(r"/(?:tmp|var/tmp|dev/shm)/[^/]*XXX")
 """Matches what stands for a path that `mktemp` makes outside of the project."""
 _TEMPORARY = late_pattern(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)")
 _TARGET = late_pattern(r"-[a-su-zA-Z]*t(.*)|--t[a-z-]*(?:=(.*))?", re.DOTALL)
+_COMES_BACK = late_pattern(r"\(|\bpopd\b|\bcd\s+-")
+_MOST_COMPARED = 1_000_000  # commands of a line in its two readings
+_MOST_FOLDERS = 20  # that a line may have come back to
 _MOST_LINKS = 40  # of one path, as in the kernel
 _SUFFIX = late_pattern(r"-S|--su[a-z]*")
 """Matches options of `mv` that take the next word."""
@@ -52,7 +55,7 @@ def _departure(words: Sequence[Word], places: "_Places") -> Departure | None:
     if (at := begins_at(words, "mv")) < 0:
         return None
     sources, target = moved(words[at + 1 :])
-    if target is None or not places.leave(sources, target):
+    if target is None or not places.leave(words, sources, target):
         return None
     return Departure(texts, tuple(word.text for word in sources), target.text)
 
@@ -91,24 +94,77 @@ def moved(words: Sequence[Word]) -> tuple[list[Word], Word | None]:
     return sources, target
 
 
+def _entered(line: Line, start: str) -> Iterator[tuple[int, str]]:
+    """Yield the folders that a line enters, each with the number of the first command in it."""
+    places = [start]
+    for number, command in enumerate(line.script.commands):
+        name, *rest = [word.text for word in command.words]
+        if name not in ("cd", "pushd", "popd"):
+            continue
+        to = next((text for text in rest if text == "-" or text[:1] != "-"), "~" if name == "cd" else "-")
+        if name == "popd" or to == "-":
+            places.append(places[-2] if len(places) > 1 else start)
+        else:
+            places.append(posixpath.join(places[-1], f"/{to}" if to[:1] == "~" else to))
+        yield number + 1, places[-1]
+
+
+def _is_alike(one: Sequence[Word], other: Sequence[Word]) -> bool:
+    """Return whether the end of a command may be another reading of the other words."""
+    return len(one) >= len(other) and all(
+        first.computed or second.computed or first.text == second.text
+        for first, second in zip(one[-len(other) :], other, strict=True)
+    )
+
+
 class _Places:
-    """Where the commands of a line may run that starts in `start`, and what is outside of the project from there."""
+    """Where the commands of a line run that starts in `start`, and what is outside of the project from there."""
 
     def __init__(self, line: Line, start: str, root: str) -> None:
         self._root = root
-        self._start = start
-        self._entered = list(accumulate(line.folders, posixpath.join, initial=start))[1:]
+        entered = [(0, start), *_entered(line, start)]
+        self._since = [number for number, _ in entered]
+        self._folders = [folder for _, folder in entered]
+        self._script = line.script.commands
+        self._numbered: dict[tuple[Word, ...], list[int]] = {}
+        for number, command in enumerate(self._script):
+            self._numbered.setdefault(command.words, []).append(number)
+        self._room = _MOST_COMPARED
+        self._may_come_back = bool(_COMES_BACK.search(line.text))
         self._links: list[str] = []
         for words in line.commands:
             self._links += self._links_of(words)
 
-    def leave(self, sources: Sequence[Word], target: Word) -> bool:
+    def leave(self, words: Sequence[Word], sources: Sequence[Word], target: Word) -> bool:
         """Return whether `mv` with these words moves something of the project out of it."""
-        if any(self._leave_from(place, sources, target) for place in self._entered):
+        return any(self._leave_at(number, sources, target) for number in self._numbers(words))
+
+    def _numbers(self, words: Sequence[Word]) -> list[int]:
+        """Return at which places of the line the command stands, which the second reader may read otherwise."""
+        if found := self._numbered.get(tuple(words)):
+            return found
+        self._room -= len(self._script)
+        if self._room < 0:
+            return [len(self._script)]
+        tail = words[begins_at(words, "mv") :]
+        alike = [number for number, command in enumerate(self._script) if _is_alike(command.words, tail)]
+        return alike or [len(self._script)]
+
+    def _leave_at(self, number: int, sources: Sequence[Word], target: Word) -> bool:
+        end = bisect_right(self._since, number)
+        place, before = self._folders[end - 1], self._folders[max(0, end - _MOST_FOLDERS) : end - 1]
+        if self._leave_from(place, sources, target):
             return True
-        if self._entered:  # it may have come back, as from `(cd …)`, and then it moves what is there
-            sources = [word for word in sources if word.computed or os.path.lexists(self._at(word.text, self._start))]
-        return bool(sources or not self._entered) and self._leave_from(self._start, sources, target)
+        for folder in dict.fromkeys(
+            (*self._folders[: end - 1][:1], *before)
+        ):  # it may have come back, as from `(cd …)`, and then it moves what is there
+            there = [word for word in sources if self._may_be_there(word, folder)]
+            if there and self._leave_from(folder, there, target):
+                return True
+        return False
+
+    def _may_be_there(self, source: Word, folder: str) -> bool:
+        return self._may_come_back if source.computed else os.path.lexists(self._at(source.text, folder))
 
     def _leave_from(self, place: str, sources: Sequence[Word], target: Word) -> bool:
         if not self._is_outside(target, place):
@@ -136,7 +192,7 @@ class _Places:
         sources, name = moved(words[at + 1 :])
         for source in sources:
             link = name.text if name else posixpath.basename(source.text)
-            for place in (*self._entered, self._start):
+            for place in self._folders[:_MOST_FOLDERS]:
                 path = self._at(link, place)
                 if self._is_outside(source, posixpath.dirname(path)):
                     yield path
