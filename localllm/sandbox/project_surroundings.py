@@ -72,6 +72,7 @@ class ProjectSurroundings:
             held=_outside(own, found.held),
             masked=found.masked,
             copies=((str(own), str(copy.folder)),),
+            present=found.present,
             record=found.record,
         )
 
@@ -91,7 +92,8 @@ class ProjectSurroundings:
         # What is closed by its name would be open if a folder above it were renamed.
         held += folders_above(self._root, [*closed, *masked, *_with_real(self._hidden)])
         held = list(dict.fromkeys((*held, *self._held)))
-        return Surroundings((*pinned, *closed), tuple(held), tuple(masked), record=record)
+        present = tuple(self.protected.gitfiles_outside()) if backend.has_namespaces else ()
+        return Surroundings((*pinned, *closed), tuple(held), tuple(masked), present=present, record=record)
 
     @cached_property
     def _mounts(self) -> "MountTable":

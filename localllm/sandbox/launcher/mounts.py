@@ -41,6 +41,9 @@ def plan(spec: LaunchSpec, private: str = "private") -> list[Step]:
     Everything below a hidden path is hidden with it, except what is in `shown` or `writable`.
     """
     steps = _tree(spec, f"{spec.scratch}/{private}")
+    for path in spec.present:
+        if path not in steps and _is_needed(READ, path, _kind_around(steps, path)):
+            steps[path] = (READ, path, "/dev/null")
     links: dict[str, Step] = {}
     for path in sorted(spec.links, key=_depth):
         if path not in steps and _kind_around(steps, path) in _HIDING and _kind_around(links, path) != LINK:

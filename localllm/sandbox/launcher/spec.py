@@ -25,7 +25,8 @@ class LaunchSpec:
     `level`: how it is confined. "landlock" makes rules on files of `hidden` and `shown`; "namespaces" and "bubblewrap"
     make a view of the machine of them, in which also each of `private` is an empty folder of the command's own,
     `pinned` are read-only, `held` cannot be renamed, `masked` (sockets) are closed, `links` (name → target) are
-    created, and each folder of `copies` is replaced by its copy. "inside" is the second half of "bubblewrap", which
+    created, and each folder of `copies` is replaced by its copy; of `present` only
+    the names are shown. "inside" is the second half of "bubblewrap", which
     starts itself again by `again`: a command line, to which a descriptor is added, and the code to be read from that.
     `live_fd`: a pipe; data on it are requests (`END`, …), its end of file means that nobody waits any more.
     `status_fd`: a pipe for the outcome. `gate_fd`: a socket for the way to the network (see `listener`), -1 for none.
@@ -55,6 +56,7 @@ class LaunchSpec:
         masked: list[str] | None = None,
         links: dict[str, str] | None = None,
         copies: dict[str, str] | None = None,
+        present: list[str] | None = None,
         again: tuple[list[str], bytes] = ([], b""),
         live_fd: int = -1,
         status_fd: int = -1,
@@ -87,6 +89,7 @@ class LaunchSpec:
         self.masked = masked or []
         self.links = links or {}
         self.copies = copies or {}
+        self.present = present or []
         self.again = again
         self.live_fd = live_fd
         self.status_fd = status_fd

@@ -174,6 +174,7 @@ class LinuxConfinement:
             held=list(surroundings.held),
             masked=list(surroundings.masked),
             copies=dict(surroundings.copies),
+            present=list(surroundings.present),
             record=surroundings.record,
             links={name: str(target) for name, target in self._visibility.links.items()},
             disk=disk,

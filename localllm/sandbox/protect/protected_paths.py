@@ -9,7 +9,7 @@ import math
 import os
 import stat
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -445,3 +445,11 @@ def lies_in(whole: set[str], folder: str, known: dict[str, bool]) -> bool:
 def by_depth(path: str) -> tuple[int, str]:
     """Return a key by which paths of fewer folders come first."""
     return path.count("/"), path
+
+
+def importance(first: Collection[str], path: str) -> tuple[bool, bool, bool, tuple[int, str]]:
+    """Sort what was there before any command first, and what a command may make in any number last: the settings and
+    alternates of other repositories."""
+    is_own = path.startswith(".git/") and not path.startswith((".git/modules/", ".git/worktrees/"))
+    may_be_new = is_git_settings(path) or path.endswith("/alternates")
+    return path not in first, not is_own, may_be_new, by_depth(path)

@@ -32,8 +32,8 @@ from localllm.sandbox.protect.package_folders import KnownPackages
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
-    by_depth,
     folders_that_lead_to,
+    importance,
     is_git_settings,
     is_made_in_steps,
     is_of_linked_work_tree,
@@ -46,6 +46,7 @@ from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.put_back import PutBack, take_in_outputs
 from localllm.sandbox.protect.referenced_files import ReferencedFiles
 from localllm.sandbox.protect.repositories.git_index import IndexFiles
+from localllm.sandbox.protect.repositories.outer_work_trees import gitfiles_outside
 from localllm.sandbox.protect.repositories.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repositories.repository_data import RepositoryData
 from localllm.sandbox.protect.restore import Restorer, is_in_place
@@ -323,10 +324,14 @@ class ProtectedFiles:
         }
         if self._pinned_first is None:
             self._pinned_first = whole | rest
-        pinned = sorted(whole | rest, key=partial(_weight, self._pinned_first))[:_MOST_PINS]
+        pinned = sorted(whole | rest, key=partial(importance, self._pinned_first))[:_MOST_PINS]
         held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
         absolute = f"{self._root}/"
         return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)
+
+    def gitfiles_outside(self) -> list[str]:
+        """See outer_work_trees."""
+        return gitfiles_outside(self._root, self._known.before)
 
     def end(self) -> tuple[str, ...]:
         """Undo what an ended command changed; return the paths, sorted. Raises OSError if that is not possible."""
@@ -490,11 +495,3 @@ class ProtectedFiles:
         known = {(entry.mode, entry.content) for entry in self._known.before.values() if entry.content}
         is_new = {path: entry for path, entry in found.items() if entry.identity[4] >= self._known.opened}
         return {path: entry for path, entry in is_new.items() if (entry.mode, entry.content) not in known}
-
-
-def _weight(first: Collection[str], path: str) -> tuple[bool, bool, bool, tuple[int, str]]:
-    """Sort what was there before any command first, and what a command may make in any number last: the settings and
-    alternates of other repositories."""
-    is_own = path.startswith(".git/") and not path.startswith((".git/modules/", ".git/worktrees/"))
-    may_be_new = is_git_settings(path) or path.endswith("/alternates")
-    return path not in first, not is_own, may_be_new, by_depth(path)

@@ -109,6 +109,20 @@ def test_a_copy_takes_the_place_of_a_folder_that_is_there(machine: Path) -> None
     assert f"--bind {copy} {project}/.git" in " ".join(bubblewrap.arguments(made))
 
 
+def test_of_a_file_in_a_hidden_folder_only_the_name_is_shown(machine: Path) -> None:
+    home = machine / "home/me/tree"
+    home.mkdir()
+    (home / ".git").write_text("gitdir: x")
+    (home / "link").symlink_to(".git")
+    seen = [f"{machine}/opt/file", *(f"{home}/{name}" for name in (".git", "link", "none"))]
+    made = plan(spec(machine, present=seen))
+    assert [step for step in made if step[2] == "/dev/null"] == [(READ, f"{home}/.git", "/dev/null")]
+    make_private_folders(made)
+    private = next(source for _, path, source in made if path == f"{machine}/home/me")
+    assert Path(private, "tree/.git").read_bytes() == b""
+    assert f"--ro-bind /dev/null {home}/.git" in " ".join(bubblewrap.arguments(made))
+
+
 def test_sockets_are_closed_where_they_can_be_seen(machine: Path) -> None:
     (machine / "run/docker.sock").write_text("")
     found = steps(machine, masked=[f"{machine}/run/docker.sock", f"{machine}/opt/socket"])
