@@ -13,6 +13,7 @@ from localllm.agent.checks.findings import Finding
 from localllm.agent.middleware import RunState
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.system_prompt import remark
+from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
 from localllm.llm.messages import AssistantMessage, SystemMessage
 from localllm.safety.path_names import shown, some_of
@@ -64,6 +65,8 @@ class WrittenTexts:
         """Whether a file was read in part."""
         self._strange: dict[str, list[str]] = {}
         """The numbers in each written file that are in none of these."""
+        self._unknown: dict[str, list[str]] = {}
+        """The names in each document that the project lacks, of which the model was told."""
         self._has_written = False
         self._created: list[str] = []
         """The files that were written as a whole."""
@@ -96,7 +99,11 @@ class WrittenTexts:
         return await asyncio.to_thread(self._of_edits, state, edited, position) if edited else ""
 
     def _of_edits(self, state: RunState, edited: Sequence[str], position: int) -> str:
-        said = self._of_language(state, edited, position), self._of_numbers(state, edited, position)
+        said = (
+            self._of_language(state, edited, position),
+            self._of_numbers(state, edited, position),
+            self._of_names(state, edited, position),
+        )
         return "\n".join(filter(None, said))
 
     def _of_numbers(self, state: RunState, edited: Sequence[str], position: int) -> str:
@@ -118,12 +125,44 @@ class WrittenTexts:
                 return remark("strange_numbers", **told)
         return ""
 
-    async def findings(self, state: RunState, text: str) -> list[Finding]:
-        """Return the numbers of an answer that the texts which it renders do not have, those that a file still has of
-        which the model was told, and the parts that a translation lacks."""
-        if not self._sources or is_told_to_plan(state.history):
+    def _of_names(self, state: RunState, edited: Sequence[str], position: int) -> str:
+        """Return that an edit of a document names what the project lacks, once for each file."""
+        paths = [path for path in edited if path.lower().endswith(".md") and path not in self._unknown]
+        if not paths:
+            return ""
+        for path, added in self._added(paths, position).items():
+            new = "\n".join(added)
+            if found := [one for one in self._unknown_names(path, state.goal) if one in new]:
+                self._unknown[path] = found
+                return remark("not_in_project", path=shown(path), names=", ".join(map(shown, found)))
+        return ""
+
+    def _unknown_names(self, path: str, request: str) -> list[str]:
+        from localllm.agent.checks import named_in_documents as names  # most edits are of code
+
+        text = self._tools.readable_text(path) if names.is_about_project(path, request) else None
+        try:
+            listing = ProjectListing(self._tools.root)
+            return names.unknown_names(path, text, listing, self._tools.readable_text, request) if text else []
+        except OSError:
             return []
-        return await asyncio.to_thread(lambda: [*self._of_parts(state, text), *self._of_answer(state, text)])
+
+    async def findings(self, state: RunState, text: str) -> list[Finding]:
+        """Return the numbers of an answer that the texts which it renders do not have, those and the names that a file
+        still has of which the model was told, and the parts that a translation lacks."""
+        if not (self._sources or self._unknown) or is_told_to_plan(state.history):
+            return []
+        return await asyncio.to_thread(lambda: [*self._each(state, text)])
+
+    def _each(self, state: RunState, text: str) -> Iterator[Finding]:
+        for path, told in self._unknown.items():
+            if left := [one for one in self._unknown_names(path, state.goal) if one in told]:
+                names = ", ".join(map(shown, left))
+                reason = Phrase("{path} names what the project does not have: {names}", path=shown(path), names=names)
+                yield Finding(None, reason, contradicts=False)
+        if self._sources:
+            yield from self._of_parts(state, text)
+            yield from self._of_answer(state, text)
 
     def _of_parts(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what a translation that was written lacks of the file that was read in full."""

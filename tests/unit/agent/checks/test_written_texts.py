@@ -192,3 +192,66 @@ async def test_a_translation_that_is_written_in_parts_is_looked_at_when_it_is_wh
     agent = make_agent(scripted(READ_GUIDE, translation(first), rest, "Translated it."), project)
     await agent.execute_query("Translate guide.md into Japanese as guide.ja.md")
     assert (said_in(agent), (project / "guide.ja.md").read_text()) == ([], WHOLE)
+
+
+README = "# A\n\n```sh\npip install -r requirements.txt\n```\n\n```python\nimport a\n\na.f(1)\na.g(2)\n```\n"
+LACKS = "README.md names what the project does not have: "
+NAMED = f"[{LACKS}requirements.txt, a.g. Correct it, or say in the text how it is made.]"
+
+
+def results_of(agent: ReActAgent) -> list[str]:
+    texts = [one.text for one in agent.history.messages if isinstance(one, ToolMessage)]
+    return [line for text in texts for line in text.splitlines() if " names what " in line]
+
+
+async def test_a_readme_that_names_what_the_project_lacks_is_remarked_once(project: Path) -> None:
+    wrong = call("write_file", file_path="README.md", content=README)
+    less = call("write_file", file_path="README.md", content=README.replace("a.g(2)", "a.h(2)"))
+    right = call("write_file", file_path="README.md", content="# A\n\n```python\nimport a\n\na.f(1)\n```\n")
+    told = call(
+        "edit_file",
+        file_path="README.md",
+        old_string="# A\n",
+        new_string="# A\n\nrequirements.txt is made by `make`.\n",
+    )
+    for script, unverified in (
+        ([wrong, right], ()),
+        ([wrong], (LACKS + "requirements.txt, a.g",)),
+        ([wrong, less], (LACKS + "requirements.txt",)),
+        ([wrong, told], (LACKS + "a.g",)),
+    ):
+        (project / "README.md").unlink(missing_ok=True)
+        agent = make_agent(scripted(READ, *script, "I wrote README.md."), project)
+        result = await agent.execute_query("Write a README.md for this project from the code")
+        assert results_of(agent) == [NAMED]
+        assert tuple(one for one in result.unverified if one.startswith("README.md names")) == unverified
+
+
+@pytest.mark.parametrize(
+    ("request_", "script"),
+    [
+        (
+            "Write a README.md for this project",
+            [call("write_file", file_path="README.md", content="# A\n\n`a.f(1)`\n")],
+        ),
+        ("Create a script g.py and a README.md", [call("write_file", file_path="README.md", content=README)]),
+        ("Write a plan into plan.md", [call("write_file", file_path="plan.md", content=README)]),
+        (
+            "Write the README; requirements.txt and a.g come later",
+            [call("write_file", file_path="README.md", content=README)],
+        ),
+        (
+            "Add a licence to the README",
+            [call("edit_file", file_path="README.md", old_string="# Old\n", new_string="# Old\n\nMIT\n")],
+        ),
+    ],
+)
+async def test_a_document_of_what_is_there_or_is_to_come_is_not_remarked(
+    project: Path, request_: str, script: list[dict[str, Any]]
+) -> None:
+    if "Add a" in request_:
+        (project / "README.md").write_text("# Old\n" + README)
+    read = [call("read_file", file_path="README.md")] if "Add a" in request_ else []
+    agent = make_agent(scripted(READ, *read, *script, "Done."), project)
+    await agent.execute_query(request_)
+    assert results_of(agent) == []
