@@ -109,12 +109,15 @@ def remarks_for_user(
     merge: "MergeState | None",
     marks: "Marks",
 ) -> list[Phrase]:
-    """Return remarks for model and user on what else the command has done: in the repository, and to what it moved."""
+    """Return remarks for model and user on what else the command has done: in the repository, and to what it moved or
+    copied."""
     from localllm.tools.commit_remarks import remarks_on_commit
     from localllm.tools.repository_marks import remarks_on_marks
+    from localllm.tools.thrown_away import put_away
 
     of_commit = remarks_on_commit(root, merge) if result.level != "none" else []
-    return [*of_commit, *remarks_on_marks(root, marks), *moved_away(command, folder, root, result)]
+    away = [*moved_away(command, folder, root, result), *put_away(command, folder, root, result)]
+    return [*of_commit, *remarks_on_marks(root, marks), *away]
 
 
 def moved_away(command: str, folder: str, root: Path, result: "CommandResult") -> Iterator[Phrase]:
