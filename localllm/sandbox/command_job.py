@@ -180,6 +180,8 @@ class Job:
                 changed = await asyncio.shield(*self._looks)
             except Exception as error:  # noqa: BLE001 - of whatever a command has written
                 logs.of("SANDBOX").warning("a change cannot be put back: %r", error)
+                if self._launch and isinstance(error, SafetyViolationError) and error.key == "project_moved":
+                    self._launch.kill()
                 continue
             self._count(changed)
             if self._launch and self._keeps_writing:

@@ -144,6 +144,12 @@ SAFETY = {
         "",
         "Check them before anything outside the sandbox uses them.",
     ),
+    "project_moved": ErrorText(
+        "E9042",
+        "The command was ended: the project's folder is no longer at {root}, where another one or none is now.",
+        "{reason}.",
+        "Start localllm in the folder where it is.",
+    ),
     "record_unreadable": ErrorText(
         "E9026",
         "What a command of a killed localllm left at protected names may still be there: its record cannot be read "

@@ -156,13 +156,15 @@ class CommandRecords:
             with suppress(OSError):
                 os.utime(fd)
 
-    def end(self, *, is_kept: bool = False) -> None:
+    def end(self, *, is_kept: bool = False) -> bool:
         """Delete the record: the commands have ended, and their changes are undone. If not all could be scanned, it
-        `is_kept` as one of a killed program is, until a later scan is complete."""
+        `is_kept` as one of a killed program is, until a later scan is complete. Return whether it was."""
         self._ended.set()
+        was_kept = False
         if self._file:
             with suppress(OSError):
-                if is_kept and self._has_room():
+                if is_kept and _has_room(self._file):
+                    was_kept = True
                     now = time.time_ns() - _SLACK  # what is changed from now on is the user's
                     os.utime(self._fd, ns=(now, now))
                 else:
@@ -170,10 +172,7 @@ class CommandRecords:
         if self._fd >= 0:
             os.close(self._fd)
         self._file, self._fd = None, -1
-
-    def _has_room(self) -> bool:
-        kept = self._folder.glob(f"{records_name(self._root)}*") if self._folder else ()
-        return sum(1 for _ in kept) <= _MOST_KEPT
+        return was_kept
 
     @contextmanager
     def hold_off(self, folders: Collection[Path]) -> Generator[bool]:
@@ -314,6 +313,12 @@ def _held_off(folder: Path) -> Iterator[list[Path]]:
                 yield [Path(os.fsdecode(held)) for held in file.read_bytes().split(b"\0")]
         else:
             file.unlink(missing_ok=True)  # of a killed program
+
+
+def _has_room(record: Path) -> bool:
+    """Return whether one more record of the same project may be kept; it may no longer be at its path."""
+    of_project = record.name.rsplit("-", 2)[0]
+    return sum(1 for _ in record.parent.glob(f"{of_project}-*")) <= _MOST_KEPT
 
 
 def _overlap(some: Iterable[Path], others: Sequence[Path]) -> bool:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from localllm.base import logs
 from localllm.base.kept_outputs import is_kept_output
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges, harmless_part_of
+from localllm.sandbox.protect.project_folder import ProjectFolder
 from localllm.sandbox.protect.protected_paths import Entry, by_depth, is_output, is_protected, new_folders
 from localllm.sandbox.protect.quarantine import prune
 from localllm.sandbox.protect.restore import Restorer
@@ -38,14 +39,15 @@ class Undone(NamedTuple):
 
 
 class PutBack:
-    """Restores changes in the project at `root`; what it removes is kept in `quarantine` (None: it is deleted).
+    """Restores changes in the project's `folder`; what it removes is kept in `quarantine` (None: it is deleted).
 
     `stuck`: what could not be restored, with its entries before and after the change. `aside`: the names in the project
     of files from before that the quarantine had no room for.
     """
 
-    def __init__(self, root: Path, quarantine: Path | None) -> None:
-        self._root = root
+    def __init__(self, folder: ProjectFolder, quarantine: Path | None) -> None:
+        self._folder = folder
+        self._root = folder.root
         self._quarantine = quarantine
         self.aside: list[str] = []
         self.stuck: dict[str, tuple[Entry | None, Entry | None]] = {}
@@ -91,7 +93,7 @@ class PutBack:
         """
         kept_in = self._quarantine and self._quarantine / f"{strftime('%Y%m%d-%H%M%S')}-{os.urandom(2).hex()}"
         errors: dict[str, OSError] = {}
-        with Restorer(self._root, kept_in, is_held=is_held, started=harmful.known.started) as restorer:
+        with self._restorer(kept_in, is_held=is_held, started=harmful.known.started) as restorer:
             moved = {} if is_held else self._move_new_folders(restorer, changed, after, harmful)
             left = [path for path in changed if path not in moved]
             for path in left:
@@ -117,10 +119,13 @@ class PutBack:
             raise OSError(first.errno, first.strerror, ", ".join(errors))
         return sorted({*left, *moved.values()})
 
+    def _restorer(self, kept_in: Path | None, *, is_held: bool = False, started: int = 0) -> Restorer:
+        return Restorer(self._root, kept_in, is_held=is_held, started=started, identity=self._folder.identity)
+
     def delete(self, derived: Mapping[str, Entry], harmful: HarmfulChanges) -> None:
         """Delete what a command has written of files that can be made again, without keeping them."""
         if paths := [path for path, now in derived.items() if _must_go(harmful, path, now)]:
-            with Restorer(self._root, None) as restorer:
+            with self._restorer(None) as restorer:
                 for path in paths:
                     restorer.remove(path)
 
@@ -132,7 +137,7 @@ class PutBack:
             if stat.S_ISREG(now.mode) and now.names > (before.names if before else 1) and not is_output(path):
                 one = {(now.identity[0], now.identity[1]): (path,)}
                 if sever(self._root, one, largest=sys.maxsize).shared:
-                    with Restorer(self._root, None) as restorer:
+                    with self._restorer(None) as restorer:
                         restorer.open_up(path, 0)
                     if sever(self._root, one, largest=sys.maxsize).shared and os.path.lexists(self._root / path):
                         raise OSError(errno.EMLINK, os.strerror(errno.EMLINK), path)

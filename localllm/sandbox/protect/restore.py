@@ -13,6 +13,7 @@ from localllm.base.errors import SafetyViolationError
 from localllm.base.files import atomic_write_at, open_made
 from localllm.base.regular_files import open_folder_linkless
 from localllm.sandbox.launcher.removal import delete_tree_at
+from localllm.sandbox.protect.project_folder import Identity, check_identity
 from localllm.sandbox.protect.protected_paths import is_protected
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -30,26 +31,41 @@ class Restorer:
     What is removed is moved to `quarantine`, to the same path below it, if that is possible; None keeps nothing.
     `is_held`: a running command may hold open what is removed. It would go on writing there, outside the project, so
     the quarantine gets copies. Files from before `started` (nanoseconds since the epoch) that it does not get whole are
-    the user's: they stay in the project under the names in `aside`.
+    the user's: they stay in the project under the names in `aside`. `identity`: what the folder must be, if another may
+    be at the path by now.
     """
 
-    def __init__(self, root: Path, quarantine: Path | None, *, is_held: bool = False, started: int = 0) -> None:
+    def __init__(
+        self,
+        root: Path,
+        quarantine: Path | None,
+        *,
+        is_held: bool = False,
+        started: int = 0,
+        identity: Identity | None = None,
+    ) -> None:
         self.aside: list[str] = []
         self._root = root
         self._quarantine = quarantine
         self._is_held = is_held
         self._started = started
+        self._identity = identity
         self._copied: set[tuple[int, int]] = set()
         self._room, self._entries = _MOST_COPIED, _MOST_ENTRIES
         self._fd = -1
 
     def __enter__(self) -> "Restorer":
-        """Raises like `open_project`."""
+        """Raises like `open_project`, and SafetyViolationError project_moved."""
         try:
             self._fd = open_project(self._root)
         except PermissionError:
-            _give_access(self._root)
+            _give_access(self._root, self._identity)
             self._fd = open_project(self._root)
+        try:
+            check_identity(self._fd, self._root, self._identity)
+        except SafetyViolationError:
+            os.close(self._fd)
+            raise
         return self
 
     def __exit__(
@@ -289,24 +305,14 @@ def open_project(root: Path, flags: int = 0) -> int:
         raise SafetyViolationError("command_not_reverted", path=root, reason=os.strerror(errno.ELOOP)) from error
 
 
-def is_in_place(root: Path) -> bool:
-    """Return whether no link leads to the project by now."""
-    try:
-        os.close(open_project(root, getattr(os, "O_PATH", 0)))
-    except SafetyViolationError:
-        return False
-    except OSError:
-        pass  # gone, or closed to its owner
-    return True
-
-
-def _give_access(root: Path) -> None:
+def _give_access(root: Path, identity: Identity | None) -> None:
     path_only = getattr(os, "O_PATH", 0)
     if not path_only:  # macOS
         root.chmod(stat.S_IRWXU)
         return
     fd = open_project(root, path_only)
     try:
+        check_identity(fd, root, identity)
         _chmod(fd, stat.S_IRWXU)
     finally:
         os.close(fd)

@@ -29,32 +29,28 @@ from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import with_matches
 from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.package_folders import KnownPackages
+from localllm.sandbox.protect.project_folder import ProjectFolder, moved_error
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
-    folders_that_lead_to,
-    importance,
     is_git_settings,
     is_made_in_steps,
     is_of_linked_work_tree,
-    is_written_in_work,
-    lies_in,
     look_at,
-    may_be_read_only,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.put_back import PutBack, take_in_outputs
+from localllm.sandbox.protect.read_only_pins import ReadOnlyPins
 from localllm.sandbox.protect.referenced_files import ReferencedFiles
 from localllm.sandbox.protect.repositories.git_index import IndexFiles
 from localllm.sandbox.protect.repositories.outer_work_trees import gitfiles_outside
 from localllm.sandbox.protect.repositories.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repositories.repository_data import RepositoryData
-from localllm.sandbox.protect.restore import Restorer, is_in_place
+from localllm.sandbox.protect.restore import Restorer
 
 _NOTHING = Entry(0, (), b"")
 _Found = TypeVar("_Found")
 
-_MOST_PINS = 200  # each is a mount or two
 _MOST_ROUNDS = 10  # of opening folders that commands have made unreadable
 _MOST_LOOKS = 100  # ahead, and where commands are stopped
 _TIME_BEFORE = 0.5  # seconds for all folders; enough for some 100,000 known ones
@@ -113,8 +109,11 @@ class ProtectedFiles:
         self._failed: Exception | None = None
         self._spared = frozenset[str]()
         self._packages = KnownPackages(root)
-        self._pinned_first: set[str] | None = None
-        self._put = PutBack(root, quarantine)
+        self._pins = ReadOnlyPins(root)
+        self._folder = ProjectFolder(root)
+        self._put = PutBack(self._folder, quarantine)
+        as_here = partial(ProtectedFiles, quarantine=quarantine, is_hidden=is_hidden, is_listed=is_listed)
+        self._at: Callable[[Path], ProtectedFiles] = as_here
 
     def look_ahead(self) -> None:
         """Scan every folder once, in a background thread: commands then wait less, and nothing is overlooked."""
@@ -180,10 +179,11 @@ class ProtectedFiles:
                 if self._is_unfinished:
                     self._put_back()
                     self._is_unfinished = False
+                self._folder.hold()
                 with suppress(OSError):
                     self._late.update(self._recover())
                 known = self._look_before(self._known)
-                if not is_in_place(self._root):  # what was read may be another folder's
+                if not self._folder.is_in_place:  # what was read may be another folder's
                     raise ToolExecutionError("command_failed_to_start", reason=os.strerror(errno.ELOOP))
                 self._known = known
                 if not self._records.begin(self._known):
@@ -307,48 +307,54 @@ class ProtectedFiles:
         return self._records.file
 
     def pins(self) -> tuple[list[str], list[str]]:
-        """Return the absolute paths that can be made read-only while a command runs, and the folders above them that
-        must not be renamed. If there are very many, those from before any command, the project's own repository
-        first; changes of the others are undone all the same."""
-        whole = {top for top in self._known.tops if may_be_read_only(top) and not is_of_linked_work_tree(top)}
-        known: dict[str, bool] = {}
-        rest = {
-            path
-            for path in self._known.before
-            if not (
-                is_written_in_work(path)
-                or is_of_linked_work_tree(path)
-                or path in whole
-                or lies_in(whole, path.rpartition("/")[0], known)
-            )
-        }
-        if self._pinned_first is None:
-            self._pinned_first = whole | rest
-        pinned = sorted(whole | rest, key=partial(importance, self._pinned_first))[:_MOST_PINS]
-        held = dict.fromkeys(folder for path in pinned for folder in folders_that_lead_to(path))
-        absolute = f"{self._root}/"
-        return [absolute + path for path in pinned], sorted(absolute + folder for folder in held)
+        """See ReadOnlyPins."""
+        return self._pins.of(self._known)
 
     def gitfiles_outside(self) -> list[str]:
         """See outer_work_trees."""
         return gitfiles_outside(self._root, self._known.before)
 
     def end(self) -> tuple[str, ...]:
-        """Undo what an ended command changed; return the paths, sorted. Raises OSError if that is not possible."""
+        """Undo what an ended command changed; return the paths, sorted. Raises OSError if that is not possible, and
+        SafetyViolationError project_moved if the project's folder is no longer in its place."""
         with self._lock:
             self._running -= 1
             try:
                 undone = {*self._put_back(), *self._late}
                 self._late.clear()
                 return tuple(sorted(undone))
-            except OSError:  # of single files, which are `stuck`
-                raise
-            except BaseException:
-                self._is_unfinished = True
+            except BaseException as error:
+                if not self._folder.is_in_place:
+                    raise self._end_elsewhere() from error
+                self._is_unfinished |= not isinstance(error, OSError)  # that is of single files, which are `stuck`
                 raise
             finally:
                 if not self._running:
                     self._records.end(is_kept=self._is_cut_short)
+                    if not self._is_unfinished:
+                        self._folder.release()
+
+    def _end_elsewhere(self) -> SafetyViolationError:
+        """Undo what the commands changed where the project's folder is now, if none runs; return the error. If that is
+        not possible, the next start there does, or the next command once it is in its place again."""
+        if self._running:
+            return moved_error(self._root)
+        if self._folder.is_deleted:
+            self._is_cut_short = False  # its number on its disk may be another folder's next
+            return moved_error(self._root, is_deleted=True)
+        place, is_kept = self._folder.place(), self._records.end(is_kept=True)
+        with suppress(OSError, SafetyViolationError):
+            if place and is_kept:
+                return moved_error(self._root, place, self._at(place).recover())
+        self._is_unfinished = True
+        if is_kept:
+            return moved_error(self._root)
+        return SafetyViolationError("command_not_reverted", path=place or self._root, reason=os.strerror(errno.ENOENT))
+
+    def _insist_on_place(self) -> None:
+        """Raise SafetyViolationError if the project's folder is no longer in its place."""
+        if not self._folder.is_in_place:
+            raise moved_error(self._root)
 
     def take_aside(self) -> list[str]:
         """Return the new names of files that were put back, and had no room in the quarantine, once."""
@@ -394,8 +400,7 @@ class ProtectedFiles:
     ) -> tuple[str, ...]:
         """Undo changes, at most `most` at a time. `within`: those of a killed command."""
         known, self._failed = self._known, None
-        if not is_in_place(self._root):
-            raise SafetyViolationError("command_not_reverted", path=self._root, reason=os.strerror(errno.ELOOP))
+        self._insist_on_place()
         after, reach = self._look_after(self._time_after(most) if within is None else _TIME_AT_START)
         after |= self._tried(lambda: self._look_at_new(reach))
         self._is_cut_short = not reach.is_complete
@@ -403,6 +408,7 @@ class ProtectedFiles:
         if not reach.is_complete:
             after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
         self._at_end.links.see(reach.links, is_running=True)
+        self._insist_on_place()  # else the folder that was looked at may be another one
         take_in_outputs(self._root, known.before, after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
@@ -479,7 +485,7 @@ class ProtectedFiles:
         """Open the folders that commands have made unreadable; return whether there were any."""
         if not closed or sys.platform == "win32":
             return False
-        with Restorer(self._root, None) as restorer:
+        with Restorer(self._root, None, identity=self._folder.identity) as restorer:
             opened = [path for path in sorted(closed) if path and restorer.open_up(path, self._known.begun)]
         return bool(opened)
 
