@@ -1,7 +1,8 @@
 """Highlight fenced code line by line while it is streamed: every line once."""
 
 import re
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.syntax import Syntax
 from rich.text import Text
@@ -23,6 +24,15 @@ _BLANKS = " " * 200
 """Lines of more characters, or of so many blanks in a row, have no colours: some lexers take the cube of a run of
 blanks, and nothing can interrupt them."""
 
+_MOST_EMPTY = 2
+"""Empty lines in a row that a lexer gets: it takes them for such blanks."""
+
+_MOST_LINES, _MOST_CHARACTERS = 20, 2_000
+"""What a lexer gets at one time, besides the context."""
+
+_MOST_SECONDS = 1.0
+"""CPU time for the colours of a block: what comes later has none."""
+
 _Reading = tuple[tuple[object, str], ...]
 
 
@@ -37,20 +47,23 @@ class Highlighter:
         colours = "ansi_light" if theme.light else "ansi_dark"
         self._lexer = Syntax("", language, theme=colours, tab_size=_TAB).lexer if language else None
         self._style = Syntax.get_theme(colours).get_style_for_token
+        self._spent = 0.0
         self._context = ""
         self._contexts: dict[_Reading, str] = {}
         self._contexts[self._read("")[1]] = ""
 
     def highlight(self, lines: str) -> Text:
         """Highlight the next complete lines."""
-        if _is_slow(lines):
-            every = lines.splitlines(keepends=True)
-            return Text(lines) if len(every) == 1 else Text().join(map(self.highlight, every))
+        return Text().join(self._coloured(piece) if piece.strip() else Text(piece) for piece in _pieces(lines))
+
+    def _coloured(self, lines: str) -> Text:
+        if self._spent > _MOST_SECONDS or _is_slow(lines):
+            return Text(lines)
         text, reading = self._read(lines)
         if reading in self._contexts:
             self._context = self._contexts[reading]
         elif lines.count("\n") > 1:  # one of them changes the state: any of them is sufficient
-            return Text().join(map(self.highlight, lines.splitlines(keepends=True)))
+            return Text().join(map(self._coloured, lines.splitlines(keepends=True)))
         else:
             context = self._context + lines
             self._context = self._contexts[reading] = context if len(context) <= _LONGEST_CONTEXT else ""
@@ -58,12 +71,13 @@ class Highlighter:
 
     def peek(self, line: str) -> Text:
         """Highlight an incomplete line."""
-        return Text(line) if _is_slow(line) else self._read(line)[0]
+        return Text(line) if self._spent > _MOST_SECONDS or _is_slow(line) else self._read(line)[0]
 
     def _read(self, lines: str) -> tuple[Text, _Reading]:
         """Return the highlighted lines, and the tokens of the probe after them."""
         if self._lexer is None:
             return Text(lines), ()
+        begun = time.thread_time()
         begin = len(self._context)
         end = begin + len(lines)
         text, probe, at = Text(), list[tuple[object, str]](), 0
@@ -74,6 +88,7 @@ class Highlighter:
                 text.append(token[max(0, begin - start) : end - start], self._style(kind))
             if at > end:
                 probe.append((kind, token[max(0, end - start) :]))
+        self._spent += time.thread_time() - begun
         return text, tuple(probe)
 
 
@@ -120,6 +135,28 @@ class FencedCode:
 
     def _highlight(self, code: Sequence[str]) -> Text:
         return self._highlighter.highlight("".join(code)) if code and self._highlighter else Text()
+
+
+def _pieces(lines: str) -> Iterator[str]:
+    """Yield the lines in pieces of bounded size: slow lines each for itself, and most of many empty lines."""
+    piece, empty = "", list[str]()
+    count = 0
+    for line in lines.splitlines(keepends=True):
+        if not line.strip():
+            empty.append(line)
+            continue
+        piece += "".join(empty[:_MOST_EMPTY])
+        is_slow, more = _is_slow(line), empty[_MOST_EMPTY:]
+        if more or is_slow or count >= _MOST_LINES or len(piece) + len(line) > _MOST_CHARACTERS:
+            yield piece
+            yield "".join(more)
+            piece, count = "", 0
+        piece, empty, count = piece + line, [], count + 1
+        if is_slow:
+            yield piece
+            piece, count = "", 0
+    yield piece
+    yield "".join(empty)
 
 
 def _is_slow(lines: str) -> bool:

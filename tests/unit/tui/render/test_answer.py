@@ -136,6 +136,30 @@ def test_no_lexer_reads_a_line_that_would_take_for_ever(slow: str) -> None:
     assert colours(shown[-len("return 1;\n") :]) == colours(Highlighter("c", DARK).highlight("return 1;\n"))
 
 
+def test_a_lexer_gets_few_lines_and_few_empty_ones_at_a_time() -> None:
+    highlighter = Highlighter("c", DARK)
+    read = highlighter._lexer.get_tokens  # type: ignore[union-attr]
+    given: list[str] = []
+
+    def noting(text: str) -> Iterable[tuple[object, str]]:
+        given.append(text)
+        return read(text)
+
+    highlighter._lexer.get_tokens = noting  # type: ignore[union-attr, method-assign]
+    code = "int main(void)\n" + "\n" * 5_000 + "{ return 0; }\n\n\n" + "f(a);\n" * 900 + "\n" * 50
+    assert highlighter.highlight(code).plain == code
+    assert not any("\n" * 5 in text for text in given)
+    assert max(map(len, given)) < 500
+
+
+def test_a_block_whose_colours_take_too_long_has_none_from_then_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    highlighter = Highlighter("c", DARK)
+    assert set(colours(highlighter.highlight("return 1;\n"))) != {"None"}
+    monkeypatch.setattr("localllm.tui.render.code._MOST_SECONDS", 0.0)
+    assert highlighter.highlight("return 1;\n").spans == []
+    assert highlighter.peek("return 1;").spans == []
+
+
 def colours(text: Text) -> list[str]:
     """The colour of each character that is seen."""
     seen = [offset for offset, character in enumerate(text.plain) if not character.isspace()]
