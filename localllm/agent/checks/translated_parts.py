@@ -6,7 +6,7 @@ digits, code, addresses and names.
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -47,7 +47,7 @@ _LINK = late_pattern(
     re.MULTILINE,
 )
 _COMMENT = late_pattern(r"(?s)\A---\n.*?\n---\n|<!--.*?(?:-->|\Z)")
-_KEPT = late_pattern(r"\d+(?:[.,:]\d+)*|`[^`\n]{1,80}`|[A-Za-z][\w.-]{2,60}", re.ASCII)
+_KEPT = late_pattern(r"\d+(?:[.,:]\d+)*|`[^`\n]{1,80}`|[A-Za-z][\w.-]{0,60}", re.ASCII)
 _MARKS = late_pattern(r"[*_`|]{1,3}")
 _CODE_INDENT = 4
 _LONGEST = 200_000
@@ -130,13 +130,20 @@ def missing_parts(source: str, translation: str, path: str = "") -> list[Missing
     rows, items = _rows(kept), _items(kept)
     new_rows, new_items = _rows(now), _items(now)
     if len(rows) > len(new_rows) + max(0, len(new_items) - len(items)) + translation.lower().count("<tr"):
-        left = _of_living_groups(rows, _left(rows, new_rows), 2)
-        found += [_named("table row", rows[at]) for at in left]
+        left = (rows[at] for at in _of_living_groups(rows, _left(rows, new_rows), 2))
+        found += [_named("table row", one) for one in _lost(left, kept, now)]
     if len(items) > len(new_items) + max(0, len(new_rows) - len(rows)) + translation.lower().count("<li"):
-        left = _of_living_groups(items, _left(items, new_items), len(items))
-        found += [_named("list item", items[at]) for at in left]
+        left = (items[at] for at in _of_living_groups(items, _left(items, new_items), len(items)))
+        found += [_named("list item", one) for one in _lost(left, kept, now)]
     found += [Missing("link to", target) for target in _lost_links("\n".join(kept), translation, path)]
     return found
+
+
+def _lost(parts: Iterable[_Part], before: Sequence[str], after: Sequence[str]) -> list[_Part]:
+    """Return the parts of which something that stays the same is not elsewhere as often as before; the others may have
+    been merged with their neighbours."""
+    was, now = Counter(_kept("\n".join(before))), Counter(_kept("\n".join(after)))
+    return [part for part in parts if not part.kept or any(now[one] < was[one] for one in part.kept)]
 
 
 def _named(kind: str, part: _Part) -> Missing:
@@ -182,8 +189,12 @@ def _without_code(lines: Sequence[str]) -> list[str]:
 
 
 def _note(part: _Part, text: str) -> None:
-    part.kept = {one.strip("`.,-:").lower() for one in _KEPT.findall(text)}
+    part.kept = {*_kept(text)}
     part.size = len(text)
+
+
+def _kept(text: str) -> list[str]:
+    return [one.strip("`.,-:").lower() for one in _KEPT.findall(text)]
 
 
 def _rows(lines: Sequence[str]) -> list[_Part]:

@@ -13,12 +13,16 @@ from tests.support.each import each
 CASES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("named_in_documents.toml").read_text())
 
 
+def project(folder: Path, files: dict[str, str]) -> ProjectListing:
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return ProjectListing(folder)
+
+
 @pytest.fixture
 def listing(tmp_path: Path) -> ProjectListing:
-    for path, text in CASES["files"].items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
-    return ProjectListing(tmp_path)
+    return project(tmp_path, CASES["files"])
 
 
 def found(listing: ProjectListing, case: dict[str, Any]) -> list[str]:
@@ -36,6 +40,11 @@ def test_what_is_not_there_is_named(listing: ProjectListing, case: dict[str, Any
 @each("case", CASES["true"], ids=lambda case: case["text"])
 def test_nothing_is_said_of_what_is_there_or_is_to_be_made(listing: ProjectListing, case: dict[str, Any]) -> None:
     assert found(listing, case) == []
+
+
+@each("case", CASES["true_of_other"], ids=lambda case: case["text"])
+def test_nothing_is_said_of_another_project(tmp_path: Path, case: dict[str, Any]) -> None:
+    assert found(project(tmp_path, CASES["other"]), case) == []
 
 
 @each(

@@ -15,6 +15,7 @@ NAMES = (
     "画面.png",
     "chart.png",
     "old/shot2.png",
+    "assets/hero.jpg",
 )
 
 
@@ -146,6 +147,24 @@ def test_questions_of_what_a_picture_shows(request: str, name: str) -> None:
         "shot.png は何のためのファイル?",
         "What MIME type is used for photo.jpg?",
         "Which commit added shot.png?",
+        "Set icon.png as the favicon",
+        "Where do I get a better icon.png?",
+        "Does index.html reference assets/hero.jpg?",
+        "Why does the browser show a broken login.png?",
+        "Explain the difference between login.png and docs/arch.png in file handling",
+        "What should I name login.png instead?",
+        "Replace icon.png with icon.svg everywhere",
+        "login.png のファイル名を変えるコマンドを教えて",
+        "icon.png が 404 になるのはなぜ?",
+        "グラフ.png を作るスクリプトはどれ?",
+        "docs/arch.png を README に載せる Markdown を教えて",
+        "hero.jpg は圧縮したほうがいい?",
+        "How many bytes is login.png?",
+        "Is icon.png referenced in manifest.json?",
+        "グラフ.png は .gitignore に入っていますか？",
+        "What tools can open icon.png?",
+        "login.png を 2 倍に拡大する ImageMagick のコマンドは何?",
+        "hero.jpg の読み込みを遅延させるには何を書く?",
     ],
 )
 def test_other_requests_that_name_a_picture(request: str) -> None:
