@@ -28,7 +28,12 @@ def bans_of(words: str) -> Bans:
     files, addresses = banned_files(words), shunned_addresses(words)
     changes = forbids_change(words)
     records = changes and not asks_for_commit(words)
-    return Bans(files, forbids_commit(words), *banned_runs(words), addresses, changes, records)
+    discards = has_any(words, ("chang", "edit", "modif", "work", "diff", "変更", "編集", "修正", "作業", "差分"))
+    if discards:
+        from localllm.agent.phrases.kept_changes import keeps_changes  # few requests speak of changes
+
+        discards = keeps_changes(words)
+    return Bans(files, forbids_commit(words), *banned_runs(words), addresses, changes, records, discards)
 
 
 def bans_after(earlier: Bans, words: str, is_planned: Callable[[], bool] = lambda: False) -> Bans:
@@ -43,7 +48,8 @@ def bans_after(earlier: Bans, words: str, is_planned: Callable[[], bool] = lambd
         [name for name in names if name.removeprefix("./") not in wanted]
         for names in (earlier.files, earlier.runs, earlier.dry_runs)
     )
-    return bans | Bans(files, earlier.commits and not asks_for_commit(words), runs, dry)
+    commits = earlier.commits and not asks_for_commit(words)
+    return bans | Bans(files, commits, runs, dry, discards=earlier.discards)
 
 
 def bans_of_refusal(result: ToolResult) -> Bans:

@@ -22,6 +22,7 @@ _WHY = {
     "no_address": N_("You asked that this address not be read."),
     "no_run": N_("You asked that this not be run."),
     "dry_run": N_("You asked for a dry run only."),
+    "keep_changes": N_("You asked that the changes be kept."),
     "moved_away": N_(
         "What is moved there is deleted: /tmp and ~ of a command are thrown away when it ends. /undo would not bring "
         "back all of it."
@@ -30,7 +31,7 @@ _WHY = {
     "example_missed": N_("does not match its example"),
 }
 
-_FORBIDDEN = ("unwanted", "banned", "no_commit", "no_address", "no_run", "dry_run", "moved_away")
+_FORBIDDEN = ("unwanted", "banned", "no_commit", "no_address", "no_run", "dry_run", "keep_changes", "moved_away")
 NEEDS_PERSON = frozenset({"address", *_FORBIDDEN})
 """Reasons to ask that only a person can dispel."""
 

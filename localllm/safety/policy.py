@@ -33,6 +33,7 @@ Why = Literal[
     "no_address",
     "no_run",
     "dry_run",
+    "keep_changes",
     "moved_away",
 ]
 

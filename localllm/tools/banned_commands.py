@@ -22,6 +22,10 @@ _WITHOUT_COMMIT = frozenset("--no-commit -n --abort --quit --skip --ff-only --sq
 _RECORDING = _COMMITTING | frozenset("add push tag branch update-ref symbolic-ref notes rebase pull".split())
 _LISTING = ("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n")
 
+_FORCED = frozenset({"-f", "--force", "--discard-changes"})
+_STAGED, _WORK_TREE = frozenset({"--staged", "-S"}), frozenset({"--worktree", "-W"})
+_ALL_FILES = frozenset({".", "./", ":/", "*", ":"})
+
 
 def commits(line: Line) -> bool:
     """Return whether a part of it commits by git."""
@@ -43,6 +47,30 @@ def records(line: Line) -> bool:
         elif verb in _RECORDING and not {"--dry-run", "-n"}.intersection(texts):
             return True
     return False
+
+
+def discards(line: Line) -> bool:
+    """Return whether a part of it has git throw away the changes of all files, and none puts them aside before."""
+    is_aside = False
+    for verb, texts in _git_verbs(line):
+        rest = texts[texts.index(verb) + 1 :] if verb else []
+        if verb == "stash":
+            is_aside = is_aside or rest[:1] in ([], ["push"], ["save"]) or rest[0][:1] == "-"
+            if rest[:1] in (["drop"], ["clear"]):
+                return True
+        elif not is_aside and _discards_all(verb, rest):
+            return True
+    return False
+
+
+def _discards_all(verb: str, rest: Sequence[str]) -> bool:
+    if verb == "reset":
+        return "--hard" in rest
+    if verb in ("checkout", "switch") and _FORCED.intersection(rest):
+        return True
+    is_staged_only = _STAGED.intersection(rest) and not _WORK_TREE.intersection(rest)
+    is_of_tree = verb == "checkout" or (verb == "restore" and not is_staged_only)
+    return is_of_tree and bool(_ALL_FILES.intersection(rest)) and not _NEW_BRANCH.intersection(rest)
 
 
 def _git_verbs(line: Line) -> Iterator[tuple[str, list[str]]]:

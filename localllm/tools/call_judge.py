@@ -41,7 +41,7 @@ NO_FACTS = CommandFacts()
 class Bans(msgspec.Struct, frozen=True):
     """What a request forbids: changes of `files`, and in folders, which end with `/`; commits; to run files, or to run
     them other than as a dry run; to read addresses, which holds until they are typed again; all `changes` of files;
-    with them, of what git `records` of them: commits, branches, tags."""
+    with them, of what git `records` of them: commits, branches, tags. `discards`: git may not throw changes away."""
 
     files: Sequence[str] = ()
     commits: bool = False
@@ -50,6 +50,7 @@ class Bans(msgspec.Struct, frozen=True):
     addresses: Sequence[str] = ()
     changes: bool = False
     records: bool = False
+    discards: bool = False
 
     def __bool__(self) -> bool:
         return any(msgspec.structs.astuple(self))
@@ -68,6 +69,7 @@ class Bans(msgspec.Struct, frozen=True):
             both(self.addresses, other.addresses),
             self.changes or other.changes,
             self.records or other.records,
+            self.discards or other.discards,
         )
 
 
@@ -185,6 +187,8 @@ class CallJudge:
                 return "banned"
             if bans.commits and banned.commits(line):
                 return "no_commit"
+            if bans.discards and banned.discards(line):
+                return "keep_changes"
             run = banned.files_run(line, folder, root) if bans.runs or bans.dry_runs else []
             if any(is_among(path, bans.runs) for path in run):
                 return "no_run"

@@ -82,6 +82,12 @@ SAFETY = {
         "",
         "Give it its option for that; if it has none, say so in your answer.",
     ),
+    "denied_keep_changes": ErrorText(
+        "E9043",
+        "{name} was not run: the user asked that the changes be kept, and this throws them away.",
+        "",
+        "git reset --soft or --mixed takes a commit back and keeps its changes.",
+    ),
     "denied_address": ErrorText(
         "E9017",
         "{name} was not run: the user has neither typed nor allowed this address, and nobody is there to ask.",
