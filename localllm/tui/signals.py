@@ -85,7 +85,11 @@ _ENDING = frozenset({"SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"})
 @contextmanager
 def signal_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable[[], object]) -> Generator[None]:
     """Install handlers by signal name in the running event loop. Unsupported signals are skipped. `unheard` is as in
-    `add_handlers`; on Windows it is not called."""
+    `add_handlers`; on Windows it is not called.
+
+    Afterwards signals that end programs do nothing until the loop is closed: a closed terminal sends several, and what
+    commands have changed where they must not is put back meanwhile. ForcedEnd has to bound that.
+    """
     loop = asyncio.get_running_loop()
     if sys.platform == "win32":
         numbers = {signal.Signals[name]: call for name, call in handlers.items() if hasattr(signal, name)}
@@ -104,7 +108,10 @@ def signal_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Calla
         yield
     finally:
         for name in handlers:
-            loop.remove_signal_handler(signal.Signals[name])
+            if name in _ENDING:
+                loop.add_signal_handler(signal.Signals[name], lambda: None)
+            else:
+                loop.remove_signal_handler(signal.Signals[name])
 
 
 def add_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable[[], object]) -> None:

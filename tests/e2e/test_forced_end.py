@@ -186,6 +186,27 @@ asyncio.run(main())
     assert run.returncode == 0
 
 
+def test_signals_that_come_again_while_the_program_closes_end_nothing() -> None:
+    code = """
+import asyncio, os, signal
+from localllm.tui.signals import signal_handlers
+
+async def main():
+    heard = asyncio.Event()
+    with signal_handlers({name: heard.set for name in ("SIGHUP", "SIGTERM", "SIGINT", "SIGCONT")}, lambda: None):
+        os.kill(os.getpid(), signal.SIGHUP)
+        await heard.wait()
+    for name in ("SIGHUP", "SIGTERM", "SIGINT", "SIGHUP"):
+        os.kill(os.getpid(), signal.Signals[name])
+        await asyncio.sleep(0)
+    print("closed")
+
+asyncio.run(main())
+"""
+    run = subprocess.run([sys.executable, "-c", code], timeout=LIMIT, check=False, env=dict(os.environ), stdout=-1)
+    assert (run.returncode, run.stdout) == (0, b"closed\n")
+
+
 LINGERS = """
 import sys, threading, time
 from localllm.cli import main
