@@ -38,6 +38,8 @@ _PYTHON = frozenset({"python", "py", "python3", "pycon"})
 _LINK = late_pattern(r"\]\(\s*(?:<([^<>\n]{1,300})>|([^\s()<>]{1,300}))")
 _CODE_SPAN = late_pattern(r"`[^`\n]*`")
 _INLINE = late_pattern(r"`([a-z_]\w{0,60}(?:\.\w{1,60}){1,5})\([^`\n]{0,200}\)`")
+_BRANCH = late_pattern(r"(?m)^([ \t│|]{0,60}[├└+`][─-]{1,3} ?)([^\s#()（…]{1,100})([^\n]*)$")
+_LISTED = late_pattern(r"(?m)^[ \t]*(?:[-*+]|\d{1,3}[.)]|\|)[ \t]+[*_]{0,3}`((?!\d+\.\d)[\w./-]{1,100})`")
 _WORD = late_pattern(r"'[^'\n]*'|\"[^\"\n]*\"|[^\s'\"]+")
 _IMPORT = late_pattern(r"(?m)^[ \t]*(?:>>> |\.\.\. )?import[ \t]+([\w., \t]{1,300})")
 _FROM = late_pattern(
@@ -88,7 +90,9 @@ def unknown_names(path: str, text: str, listing: ProjectListing, read: Read, req
     made = _made_by(text, blocks)
     commands = [line for kind, block in blocks if kind in _SHELL for line in _commands(block)]
     told = "\n".join(line for line in _LINK.sub("](", prose).splitlines() if _MADE.search(line))
-    lacking = dict.fromkeys((*_of_commands(commands, files), *_of_links(prose, files)))
+    lacking = dict.fromkeys(
+        (*_of_commands(commands, files), *_of_links(prose, files), *_of_lists(prose, blocks, files))
+    )
     named = [one for one in lacking if PurePosixPath(one).name not in made and PurePosixPath(one).name not in told]
     code = "\n".join(block for kind, block in blocks if kind in _PYTHON)
     named += _of_python(code, prose, commands, files, read)
@@ -201,6 +205,33 @@ def _of_links(prose: str, files: _Files) -> Iterator[str]:
         is_generated = any(part in _GENERATED for part in PurePosixPath(path).parts[:-1])
         if is_file and not (is_page or is_generated or re.search(r"[<>{}$*]|path/to", path) or files.have(path)):
             yield path
+
+
+def _of_lists(prose: str, blocks: Sequence[tuple[str, str]], files: _Files) -> Iterator[str]:
+    """Yield the files that trees of the project and lists of its code show, and that are not there."""
+    for _kind, block in blocks:
+        generated = _LONGEST
+        for branch in _BRANCH.finditer(block):
+            depth, name = len(branch[1]), branch[2]
+            generated = generated if depth > generated else _LONGEST
+            is_generated = any(part in _GENERATED for part in PurePosixPath(name).parts)
+            generated = min(generated, depth) if is_generated else generated
+            is_other = (
+                is_generated
+                or depth > generated
+                or name.startswith(".")
+                or _STAND_IN.search(name)
+                or _MADE.search(branch[3])
+            )
+            if PurePosixPath(name).suffix in (*_CODE, ".md") and not (is_other or files.have(name)):
+                yield name  # of data, that git ignores nothing is known
+    listed = [name for name in _LISTED.findall(prose) if PurePosixPath(name).suffix in _CODE]
+    if 2 * sum(map(files.have, listed)) < len(listed):
+        return  # they may be those of other projects
+    for name in listed:
+        is_generated = any(part in _GENERATED for part in PurePosixPath(name).parts[:-1])
+        if not (is_generated or _STAND_IN.search(name) or files.have(name)):
+            yield name
 
 
 def _made_by(text: str, blocks: Sequence[tuple[str, str]]) -> set[str]:

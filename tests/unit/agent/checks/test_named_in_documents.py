@@ -42,9 +42,9 @@ def test_nothing_is_said_of_what_is_there_or_is_to_be_made(listing: ProjectListi
     assert found(listing, case) == []
 
 
-@each("case", CASES["true_of_other"], ids=lambda case: case["text"])
-def test_nothing_is_said_of_another_project(tmp_path: Path, case: dict[str, Any]) -> None:
-    assert found(project(tmp_path, CASES["other"]), case) == []
+@each(("name", "case"), [(name, case) for name in ("other", "third") for case in CASES[f"true_of_{name}"]])
+def test_nothing_is_said_of_other_projects(tmp_path: Path, name: str, case: dict[str, Any]) -> None:
+    assert found(project(tmp_path / name, CASES[name]), case) == []
 
 
 @each(
