@@ -28,6 +28,7 @@ HEAVY = frozenset({"node_modules", ".venv", "venv", "bower_components"})
 
 MOST_FILES = 200_000
 _MOST_LINKED = 1_000  # files with several hard links, which are checked each time
+_MOST_INDEXES = 20  # of the project and repositories nested in it, which tell what git tracks
 _SMALL_FILES = 200
 _SMALL_BYTES = 5_000_000
 _DEEPEST = 200
@@ -53,9 +54,10 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 class _Folder:
     """A scanned folder. `prefix` is its path with a `/`, "" for the root; `ignored` the prefix of the outermost ignored
-    folder around it, "" for none. `held_only`: only those of its files count that `holds` accepts."""
+    folder around it, "" for none. `held_only`: only those of its files count that `holds` accepts. `repository`: the
+    prefix of the nested repository whose index counts, "" for that of the project."""
 
-    __slots__ = ("depth", "files", "folders", "held_only", "ignored", "inode", "prefix", "rules")
+    __slots__ = ("depth", "files", "folders", "held_only", "ignored", "inode", "prefix", "repository", "rules")
 
     def __init__(self, prefix: str, rules: tuple[Rules, ...], ignored: str, depth: int, inode: int) -> None:
         self.prefix = prefix
@@ -64,6 +66,7 @@ class _Folder:
         self.depth = depth
         self.inode = inode
         self.held_only = False
+        self.repository = ""
         self.files: set[str] = set()
         self.folders: set[str] = set()
 
@@ -87,7 +90,7 @@ class ProjectTree:
         self.is_cut = self.is_too_deep = False
         self._root = str(root).rstrip("/") + "/"
         self._holds_known = holds
-        self._tracked: TrackedFiles | None = None
+        self._tracked: dict[str, TrackedFiles] = {}
         self._folders: dict[str, _Folder] = {}
         self._linked: set[str] = set()
         self._watcher: Watcher | None = None
@@ -120,18 +123,20 @@ class ProjectTree:
             self._watcher.close()
             self._watcher = None
 
-    def _holds(self, path: str) -> bool:
+    def _holds(self, path: str, repository: str) -> bool:
         if self._holds_known(path):
             return True
-        if self._tracked is None:
+        if repository not in self._tracked:
             from localllm.snapshots.tracked_files import TrackedFiles  # nothing may be ignored
 
-            self._tracked = TrackedFiles(Path(self._root))
-        return self._tracked.holds(path)
+            if len(self._tracked) >= _MOST_INDEXES:
+                return False
+            self._tracked[repository] = TrackedFiles(Path(self._root + repository))
+        return self._tracked[repository].holds(path.removeprefix(repository))
 
     def _look_anew_at_tracked(self) -> None:
-        if self._tracked:
-            self._tracked.begin()
+        for tracked in self._tracked.values():
+            tracked.begin()
 
     def _is_same(self) -> bool:
         try:
@@ -210,6 +215,8 @@ class ProjectTree:
             if not self._watch(folder):
                 continue
             entries = _entries(self._root + folder.prefix, self._note_failure)
+            if not folder.ignored and any(entry.name == ".git" for entry in entries):
+                folder.repository = folder.prefix
             if any(entry.name == ".gitignore" for entry in entries):
                 data = _ignore_file(self._root + folder.prefix)
                 folder.rules = self._reader.read(data, folder.prefix, folder.rules)
@@ -253,10 +260,10 @@ class ProjectTree:
         if not ignored and (name in HEAVY or gitignore.left_out(prefix, folder.rules)):
             held_only = not _is_small(self._root + prefix)
             ignored = prefix
-        if held_only and not self._holds(prefix):
+        if held_only and not self._holds(prefix, folder.repository):
             return None
         inner = _Folder(prefix, folder.rules, ignored, folder.depth + 1, -1)
-        inner.held_only = held_only
+        inner.held_only, inner.repository = held_only, folder.repository
         return inner
 
     def _watch(self, folder: _Folder) -> bool:
@@ -290,7 +297,7 @@ class ProjectTree:
         path = folder.prefix + name
         ignored = bool(folder.ignored) or gitignore.left_out(path, folder.rules)
         known = self.files.get(path)
-        is_held = ignored and not (known and known.ignored) and self._holds(path)
+        is_held = ignored and not (known and known.ignored) and self._holds(path, folder.repository)
         if folder.held_only and not is_held:
             return
         ignored = ignored and not is_held

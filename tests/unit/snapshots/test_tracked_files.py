@@ -102,3 +102,29 @@ def test_an_index_that_cannot_be_read_tracks_nothing(project: Path, content: byt
 
 def test_without_a_repository_nothing_is_tracked(tmp_path: Path) -> None:
     assert not TrackedFiles(tmp_path).holds("a")
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_nested_repositories_say_what_they_track(tmp_path: Path, *, is_watched: bool) -> None:
+    project = tmp_path / "project"
+    for place in ("source", "project", "project/inner", "project/left/out"):
+        (tmp_path / place / "lib").mkdir(parents=True)
+        git(tmp_path, "init", "-q", place)
+        (tmp_path / place / ".gitignore").write_text("lib/\nleft/\n")
+        for name in ("mine.py", "other.py"):
+            (tmp_path / place / "lib" / name).write_text(f"{place}\n")
+        git(tmp_path / place, "add", "-f", ".gitignore", "lib/mine.py")
+        git(tmp_path / place, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "source"), "sub")
+    (project / "sub/lib/other.py").write_text("x\n")
+    tree = ProjectTree(project, watch=is_watched)
+    tree.refresh()
+    kept = sorted(path for path, found in tree.files.items() if path.endswith(".py") and not found.ignored)
+    assert kept == ["inner/lib/mine.py", "lib/mine.py", "sub/lib/mine.py"], "nothing of one in an ignored folder"
+    (project / "new/lib").mkdir(parents=True)
+    for name in ("mine.py", "other.py"):
+        (project / "new/lib" / name).write_text("x\n")
+    git(project, "init", "-q", "new")
+    git(project / "new", "add", "-f", "lib/mine.py")
+    tree.refresh()
+    assert [name for name in ("mine.py", "other.py") if not tree.files[f"new/lib/{name}"].ignored] == ["mine.py"]
