@@ -59,7 +59,6 @@ class Stage:
         self._renderer = renderer
         self._typeahead = typeahead
         self._opened: Question | None = None
-        self._is_new = False
 
     async def reached(self, request_id: str) -> None:
         """Wait until everything before the question is on the screen."""
@@ -71,7 +70,6 @@ class Stage:
         self._renderer.suspend()
         self._typeahead.pause()
         self._typeahead.keep(self._question.pending())
-        self._is_new = True
         try:
             yield
         finally:
@@ -82,8 +80,7 @@ class Stage:
     async def ask(self, default: str = "") -> str:
         """Read one line, initially `default`. Raises KeyboardInterrupt for Ctrl+C, EOFError at the end of input."""
         self._typeahead.keep(self._question.pending())  # typed behind the answer to an earlier question
-        await self._typeahead.settle(QUIET_SECONDS, is_typing=not self._is_new)
-        self._is_new = False
+        await self._typeahead.settle(QUIET_SECONDS)  # nobody has read the question yet
         return await self._question.ask(default)
 
     async def view(self, lines: Sequence[Line]) -> None:

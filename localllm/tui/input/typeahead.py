@@ -135,15 +135,15 @@ class TypeAhead:
         self._flush()
         self._reading = False
 
-    async def settle(self, quiet: float, *, is_typing: bool = False) -> None:
-        """Read what is still being typed after `pause`: if keys arrive, a line is begun or the user `is_typing`, until
-        none arrives for `quiet` seconds. A paste is read to its end, however long it takes."""
+    async def settle(self, quiet: float) -> None:
+        """Read what is still typed after `pause`, until no key has arrived for `quiet` seconds. A paste is read to
+        its end, however long it takes."""
         if sys.platform == "win32" or self._modes_before is None:
             return
         import select
 
         fd = self._stream.fileno()
-        until = time.monotonic() + (quiet if self._line or is_typing else 0)
+        until = time.monotonic() + quiet
         try:
             while (is_key := bool(select.select([fd], [], [], 0)[0])) or time.monotonic() < until or self._keys.pasting:
                 if is_key:

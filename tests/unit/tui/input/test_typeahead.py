@@ -311,6 +311,21 @@ async def test_what_is_typed_until_nobody_types_any_more_is_kept_and_sends_nothi
         board.typeahead.stop()
 
 
+async def test_what_is_typed_at_once_after_an_empty_line_is_no_answer_yet(terminal: tuple[int, int]) -> None:
+    """A second y, for the question before, while a new one is drawn."""
+    keyboard, screen = terminal
+    with os.fdopen(screen, "r", encoding="utf-8") as stream:
+        board = Keyboard(keyboard, stream)
+        board.typeahead.pause()
+        settling = asyncio.create_task(board.typeahead.settle(quiet=0.25))
+        assert not (await asyncio.wait([settling], timeout=0.1))[0]
+        os.write(keyboard, b"y\r")
+        await settling
+        assert board.typeahead.text() == "y\n"
+        assert board.pressed == []
+        board.typeahead.stop()
+
+
 async def test_who_is_broken_off_while_keys_come_without_end_keeps_them(terminal: tuple[int, int]) -> None:
     keyboard, screen = terminal
     with os.fdopen(screen, "r", encoding="utf-8") as stream:
