@@ -12,7 +12,7 @@ from localllm.base.files import real_path
 from localllm.base.i18n import N_, Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
-from localllm.config.project_server import LOOKED_AT, NOTICE, OWN_SERVERS_ONLY, is_of_project
+from localllm.config.project_server import LOOKED_AT, NOTICE, OWN_SERVERS_ONLY, is_first_of_project, is_of_project
 from localllm.config.reader import Layer, Origin, file_values, read_text
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, SafetyRule, Settings
 from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, digest_of, is_always_admitted
@@ -163,8 +163,10 @@ def load(
     is_strange = bool(alone and reading.keyless and is_of_project(settings.llm, alone.llm, environ))
     if is_strange:
         research = msgspec.structs.replace(settings.research, docs=(), collections=())
-        llm = msgspec.structs.replace(settings.llm, fallback_providers=())
-        settings = msgspec.structs.replace(settings, research=research, llm=llm)
+        settings = msgspec.structs.replace(settings, research=research)
+        if alone and is_first_of_project(settings.llm, alone.llm, environ):
+            llm = msgspec.structs.replace(settings.llm, fallback_providers=())
+            settings = msgspec.structs.replace(settings, llm=llm)
         remarks = (*remarks, NOTICE)
     return Loaded(
         settings=settings,

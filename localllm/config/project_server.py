@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from localllm.base.i18n import N_, Phrase
 from localllm.config.schema import LLMSettings
 from localllm.config.trust import SERVERS, addresses_of
@@ -34,6 +36,12 @@ def is_of_project(now: LLMSettings, own: LLMSettings, environ: Mapping[str, str]
     before, after = _addresses(own, environ), _addresses(now, environ)
     changed = {after[server] for server in after if after[server] != before[server]}
     return not _used(own, before, environ) >= changed | _used(now, after, environ)
+
+
+def is_first_of_project(now: LLMSettings, own: LLMSettings, environ: Mapping[str, str]) -> bool:
+    """Return whether that is so of the server that is asked first, before any fallback."""
+    now, own = (msgspec.structs.replace(llm, fallback_providers=()) for llm in (now, own))
+    return not _used(own, _addresses(own, environ), environ) >= _used(now, _addresses(now, environ), environ)
 
 
 def _addresses(llm: LLMSettings, environ: Mapping[str, str]) -> dict[str, str]:

@@ -46,7 +46,6 @@ def test_a_server_that_the_user_does_not_use_gets_nothing_of_theirs(place: Place
     loaded = place.load(project, user)
     assert loaded.has_strange_server
     assert (loaded.settings.research.docs, loaded.settings.research.collections) == ((), ())
-    assert loaded.settings.llm.fallback_providers == ()
     assert (loaded.own.research.docs, loaded.own.research.collections) == (("~/notes",), ("own",))
     assert "localllm config trust" in loaded.warnings[-1]
     assert loaded.held_back is not None
@@ -93,3 +92,19 @@ def test_a_model_that_an_untrusted_project_names_is_looked_for_on_one_s_own_serv
     assert "LOCALLLM_OWN_SERVERS_ONLY" in place.load(named, "").allowed_environ({})
     for loaded in (place.load(named, "", trusted=True), place.load(named, named), place.load("", named)):
         assert "LOCALLLM_OWN_SERVERS_ONLY" not in loaded.allowed_environ({})
+
+
+@pytest.mark.parametrize(
+    ("project", "kept"),
+    [
+        ("[llm.lmstudio]\nbase_url = 'http://127.0.0.1:9'", False),
+        ("[llm]\nprovider = 'openai'\n[llm.openai]\nbase_url = 'http://127.0.0.1:9'", False),
+        ("[llm.openai]\nbase_url = 'http://127.0.0.1:9'", True),
+        ("[llm]\nmodel = 'm'", True),
+    ],
+)
+def test_no_fallback_of_the_user_stands_in_for_a_server_that_the_project_chooses(
+    place: Place, project: str, kept: bool
+) -> None:
+    user = "[llm]\nprovider = 'lmstudio'\nfallback_providers = ['gemini']"
+    assert bool(place.load(project, user).settings.llm.fallback_providers) is kept
