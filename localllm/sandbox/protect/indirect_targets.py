@@ -18,10 +18,11 @@ from localllm.base.folded_names import folded
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.compose_files import compose_files_of
+from localllm.sandbox.protect.files_around import entries_around, place_outside, places_around
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.repositories.git_settings import local_address, local_places, used_addresses
-from localllm.sandbox.protect.repositories.repository import Place, all_alternates, find_place, settings_of
+from localllm.sandbox.protect.repositories.repository import all_alternates, settings_of
 from localllm.sandbox.protect.sourced_files import sourced_by, versions_beside
 from localllm.sandbox.symlinks import follow
 
@@ -46,10 +47,10 @@ class Leads:
     def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
         self._root = root
         self._home = home
-        self._place = _place_outside(root)
+        self._places = places_around(root, home)
+        self._tops = [str(place.top) for place in self._places]
         self._outside = [(user, home)]  # settings, and the folder that relative includes start from
-        if self._place:
-            self._outside.append((settings_of(self._place), str(self._place.common)))
+        self._outside += [(settings_of(place), str(place.common)) for place in self._places]
         self._room = _MOST_SETTINGS
         self._deadline = time.monotonic() + _SECONDS
         self.is_complete = True
@@ -57,10 +58,15 @@ class Leads:
         """Absolute paths by which git gets from one place to another: a repository, its objects, work trees. Not
         resolved, so that the symlinks on the way are seen."""
 
+    def around(self) -> dict[str, Entry]:
+        """Return the entries outside the project that may name files in it, for `of`."""
+        return entries_around(self._root, self._home, self._places)
+
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
-        """Return paths below the root, separated by `/`; not all of them exist."""
+        """Return paths below the root, separated by `/`; not all of them exist. Those of entries outside the project
+        are absolute."""
         found: set[str] = set()
-        worktrees = [str(self._root), *([str(self._place.top)] if self._place else [])]
+        worktrees = [str(self._root), *self._tops]
         linked = [str((self._root / path).parent) for path in entries if folded(f"/{path}").endswith("/.git")]
         worktrees += linked[:_MOST_WORKTREES]
         self.is_complete &= len(linked) <= _MOST_WORKTREES
@@ -107,7 +113,7 @@ class Leads:
         """Return what the settings of their own repository refer to in linked work trees with these absolute paths."""
         named: set[str] = set()
         for worktree in worktrees:
-            if os.path.isfile(f"{worktree}/.git") and (place := _place_outside(Path(worktree))):  # noqa: PTH113
+            if os.path.isfile(f"{worktree}/.git") and (place := place_outside(Path(worktree))):  # noqa: PTH113
                 named.update(self._named(settings_of(place), [worktree], str(place.common)))
         return named
 
@@ -194,7 +200,7 @@ def trace(
     """
     found: dict[str, Entry] = {}
     named: set[str] = set()
-    further = (leads.of(entries) | first) - set(tops or ())
+    further = (leads.of({**leads.around(), **entries}) | first) - set(tops or ())
     for _ in range(_MOST_ROUNDS):
         further -= named
         if not further:
@@ -283,16 +289,6 @@ def links_to(root: Path, places: Iterable[str]) -> list[str]:
         *links, last = follow(place)
         found.update(links, [last] if os.path.isfile(last) else [])  # noqa: PTH113 - strings
     return [path.removeprefix(top) for path in sorted(found) if path.startswith(top)]
-
-
-def _place_outside(folder: Path) -> Place | None:
-    """Return the repository of which the folder is a linked work tree, a submodule or a subfolder, and whose data is
-    not in it; none in which no tool uses git."""
-    try:
-        place = find_place(folder)
-    except ToolExecutionError:
-        return None
-    return None if place is None or place.common.is_relative_to(folder) else place
 
 
 def _is_no_repository(path: str) -> bool:

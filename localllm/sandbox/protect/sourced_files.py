@@ -59,6 +59,11 @@ def sourced_by(path: str, content: bytes) -> Iterator[str]:
                 yield above + one
 
 
+def is_sourcing(path: str) -> bool:
+    """Return whether the file is one of direnv or mise, by which they read others."""
+    return folded(path.rpartition("/")[2]) == ".envrc" or _is_of_mise(path)
+
+
 def versions_beside(path: str) -> Iterator[str]:
     """Yield the file of versions that mise reads as a template, which may run programs, where the user trusts settings
     of mise at `path`; relative to their folder."""

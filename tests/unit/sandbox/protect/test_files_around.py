@@ -1,0 +1,115 @@
+"""What lies outside a project and names files in it: these are put back as if it lay in the project."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from localllm.sandbox.protect.revert import ProtectedFiles
+from tests.support.tools import put
+
+HOOK = "#!/bin/sh\n"
+
+
+def git(folder: Path, *arguments: str) -> str:
+    options = ("-c", "protocol.file.allow=always", "-c", "user.name=a", "-c", "user.email=a@b")
+    done = subprocess.run(["git", *options, *arguments], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    around = tmp_path.resolve() / "around"
+    (around / "pkg").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    git(around, "init", "-q")
+    return around
+
+
+def put_back(project: Path, *paths: str) -> set[str]:
+    """Return which of the files, after a command has changed them, are put back."""
+    for path in paths:
+        put(project / path, HOOK)
+    files = ProtectedFiles(project, None, coarse=50_000_000)
+    files.begin()
+    for path in paths:
+        put(project / path, "evil")
+    restored = files.end()
+    assert all((project / path).read_text() == HOOK for path in restored)
+    return set(restored)
+
+
+@pytest.mark.parametrize("is_repository", [False, True])
+def test_hooks_of_a_repository_around_that_are_links(around: Path, *, is_repository: bool) -> None:
+    project = around / "pkg"
+    if is_repository:
+        git(project, "init", "-q")
+    hooks = around / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    (hooks / "post-commit").symlink_to("../../pkg/hook.sh")
+    (hooks / "pre-push").symlink_to("post-commit")
+    assert put_back(project, "hook.sh", "other.sh") == {"hook.sh"}
+
+
+def test_programs_in_the_settings_of_a_repository_around_one(around: Path) -> None:
+    git(around / "pkg", "init", "-q")
+    git(around, "config", "core.hooksPath", "pkg/hooks")
+    git(around, "config", "core.fsmonitor", "pkg/watch.sh")
+    assert put_back(around / "pkg", "hooks/pre-commit", "watch.sh", "a.sh") == {"hooks/pre-commit", "watch.sh"}
+
+
+def test_hooks_of_a_submodule_that_are_links(around: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    put(source / "tools/h.sh", HOOK)
+    git(source, "init", "-q")
+    git(source, "add", ".")
+    git(source, "commit", "-qm", "a")
+    git(around, "submodule", "add", "-q", str(source), "sub")
+    hooks = Path(git(around / "sub", "rev-parse", "--git-path", "hooks"))
+    hooks.mkdir(exist_ok=True)
+    (hooks / "pre-commit").symlink_to(around / "sub/tools/h.sh")
+    assert put_back(around / "sub", "tools/h.sh", "tools/other.sh") == {"tools/h.sh"}
+
+
+def test_what_a_linked_work_tree_has_for_the_data_of_its_repository(around: Path, tmp_path: Path) -> None:
+    put(around / "a", "a")
+    git(around, "add", ".")
+    git(around, "commit", "-qm", "a")
+    tree = tmp_path.resolve() / "tree"
+    git(around, "worktree", "add", "-q", str(tree))
+    data = around / ".git"
+    put(tree / "conf/gc", (data / "config").read_text())
+    put(tree / "conf/hooks/pre-push", HOOK)
+    (data / "config").unlink()
+    subprocess.run(["rm", "-rf", data / "hooks", data / "info"], check=True)
+    (data / "hooks").symlink_to(tree / "conf/hooks")
+    (data / "config").symlink_to(tree / "conf/gc")
+    (data / "info").mkdir()
+    (data / "info/attributes").symlink_to(tree / "conf/at")
+    files = ProtectedFiles(tree, None, coarse=50_000_000)
+    put(tree / "conf/at", "*.x filter=a")
+    files.begin()
+    for name in ("conf/gc", "conf/at", "conf/hooks/pre-push", "conf/hooks/pre-commit", "conf/x"):
+        put(tree / name, "evil")
+    assert set(files.end()) == {"conf/gc", "conf/at", "conf/hooks/pre-push", "conf/hooks/pre-commit"}
+
+
+def test_what_direnv_and_mise_read_for_the_folder_around(around: Path) -> None:
+    put(around / ".envrc", "dotenv pkg/.env\nsource_env pkg/dev.sh\nsource dev.sh\n")
+    put(around / "mise.toml", '[env]\n_.file = "pkg/mise.env"\n[hooks]\nenter = "bash pkg/enter.sh"\n')
+    put(around / ".config/mise/config.toml", '[env]\n_.source = "pkg/src.sh"\n')
+    named = {".env", "dev.sh", "mise.env", "enter.sh", "src.sh"}
+    assert put_back(around / "pkg", *named, "main.py") == named
+
+
+def test_links_at_protected_names_of_the_folder_around(around: Path) -> None:
+    (around / ".envrc").symlink_to("pkg/envrc")
+    (around / ".vscode").symlink_to("pkg/vs")
+    (around / "lib").symlink_to("pkg/src")
+    assert put_back(around / "pkg", "envrc", "vs/tasks.json", "src/a.py") == {"envrc", "vs/tasks.json"}
+
+
+def test_what_is_above_the_home_names_nothing(around: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(around / ".envrc", "dotenv home/pkg/.env\n")
+    monkeypatch.setenv("HOME", str(around / "home"))
+    assert put_back(around / "home/pkg", ".env") == set()
