@@ -186,8 +186,8 @@ def remarks_on_reverted(paths: tuple[str, ...]) -> list[Phrase]:
     if settings := [path for path in paths if f"/{path}".endswith(("/.git/config", "/.git"))]:
         remarks.append(
             Phrase(
-                "[{paths}: a repository's settings and remotes are the user's to set: tell them the command. Only at "
-                "hosts in safety.network_hosts may a new repository have remotes.]",
+                "[{paths}: a repository's settings and remotes are the user's to set: tell them the command. A new "
+                "repository may have remotes only in the project and at hosts in safety.network_hosts.]",
                 paths=some_of([shorten(path, _LONGEST_PATH) for path in settings]),
             )
         )

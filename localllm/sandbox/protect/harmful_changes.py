@@ -31,6 +31,7 @@ from localllm.sandbox.protect.repositories.git_settings import (
     host_of,
     is_harmless_change,
     leads_inside,
+    local_address,
     used_addresses,
 )
 from localllm.sandbox.protect.repositories.index_entries import settings_of
@@ -212,6 +213,8 @@ class HarmfulChanges:
         if key == "core.worktree":
             top = find_plain(self._root, data / value)
             return top is not None and linked_data(self._root, top / ".git") == data
+        if key == "submodule.url" and not (local_address(value) or self._is_at_listed_host(value)):
+            return False
         return leads_inside(self._root, data, value, self._of_user)
 
     def _keeps_objects_inside(self, path: str, after: Entry) -> bool:

@@ -1,4 +1,5 @@
-"""Recognise what `git worktree add` brings: files of protected names that the project has at the same place."""
+"""Recognise what a new work tree or clone of the project brings: files of protected names that it has at the same
+place."""
 
 import os
 import stat
@@ -6,17 +7,22 @@ from functools import cached_property
 from pathlib import Path
 
 from localllm.base.folded_names import folded
+from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.command_records import CommandRecord
 from localllm.sandbox.protect.indirect_targets import Leads, trace, with_matches
 from localllm.sandbox.protect.protected_paths import Entry, Reach, is_protected, joined, look_at
-from localllm.sandbox.protect.repositories.git_files import gitfile_target, led_to
+from localllm.sandbox.protect.repositories.git_files import gitfile_target, is_repository, led_to
+from localllm.sandbox.protect.repositories.git_settings import local_address, local_places
+from localllm.sandbox.protect.repositories.nested_repositories import settings_in
 from localllm.sandbox.protect.repositories.repository import linked_data
+from localllm.sandbox.symlinks import find_plain
 
 _MOST_NEW = 50  # work trees that are judged, as each takes a while
 
 
 class NewWorkTrees:
-    """The linked work trees of the repository of the project `root` that were not there before (`known`).
+    """The linked work trees of the repository of the project `root`, and clones of it, that were not there before
+    (`known`).
 
     Where all that protected files refer to is in one of them as it is in the project, or missing, a file that another
     work tree had with the same content at the same place brings nothing new. Git would commit its removal. What it
@@ -71,8 +77,29 @@ class NewWorkTrees:
     def _is_new(self, folder: str) -> bool:
         if folder in self._known.repositories or is_protected(folder) or self._common is None:
             return False
-        data = linked_data(self._root, self._root / folder / ".git")
+        git = self._root / folder / ".git"
+        if git.is_dir() and not git.is_symlink():
+            return is_repository(git) and not os.path.lexists(git / "commondir") and self._is_clone(git)
+        data = linked_data(self._root, git)
         return data is not None and data.parents[1] == self._common and data.parent.name == "worktrees"
+
+    def _is_clone(self, git: Path) -> bool:
+        """Return whether a repository has a remote that the project has, or a repository of the project for one."""
+        try:
+            addresses = _remotes(settings_in(git))
+        except (OSError, ValueError):
+            return False
+        places = [place for one in addresses if (path := local_address(one)) for place in local_places(path)]
+        found = (find_plain(self._root, git.parent / place) for place in places)
+        is_of_project = any(one and one not in (git, git.parent) and is_repository(one) for one in found)
+        return is_of_project or any(one in self._addresses for one in addresses if not local_address(one))
+
+    @cached_property
+    def _addresses(self) -> set[str]:
+        """The addresses of the project's remotes."""
+        path = str(self._common.relative_to(self._root) / "config") if self._common else ""
+        entry = self._known.before.get(path)
+        return set(_remotes((entry and entry.content) or b""))
 
     @cached_property
     def _common(self) -> Path | None:
@@ -120,3 +147,7 @@ class NewWorkTrees:
             if ".git" not in folded(inside).split("/"):
                 found[inside] = None
         return list(found)
+
+
+def _remotes(settings: bytes) -> list[str]:
+    return [one.value for one in parse(settings) if (one.section, one.name) == ("remote", "url")]

@@ -20,14 +20,15 @@ _HARMLESS = frozenset(
 _HARMLESS_WHEN_NEW = frozenset(
     """
     remote.url remote.fetch core.worktree core.repositoryformatversion core.bare core.logallrefupdates
-    extensions.objectformat
+    extensions.objectformat submodule.url submodule.active
     """.split()
 )
 """A new repository, clone or submodule has these. In an existing one they are not harmless: it would push to another
 place, read its objects as others, refuse to work, or keep no log of its branches."""
 
 _FOLLOWING = frozenset({"branch.remote", "branch.merge"})
-_LEADING = frozenset({"remote.url", "core.worktree"})
+_CONNECTING = frozenset({"remote.url", "submodule.url"})
+_LEADING = _CONNECTING | {"core.worktree"}
 _MOST = 1 << 16  # bytes; git reads a file of any size, but the check after a command has to be bounded
 
 _SECTION = re.compile(r"\[([A-Za-z0-9.-]+)(?: \"([^\"\\]*)\")?\]")
@@ -145,7 +146,7 @@ def _may_be_followed(settings: Iterable[tuple[str, str, str]]) -> set[str]:
 def harmless_settings(content: bytes, may_lead: Callable[[str], bool]) -> bytes:
     """Return a config file with only those settings that cannot make git run something. `may_lead`: whether the address
     of a remote may be among them."""
-    allowed = _HARMLESS | _HARMLESS_WHEN_NEW - {"core.worktree"}
+    allowed = _HARMLESS | _HARMLESS_WHEN_NEW - {"core.worktree", "submodule.url", "submodule.active"}
     keys = ((f"{one.section}.{one.name}", one) for one in parse(content))
     harmless = (one for key, one in keys if key in allowed and _is_plain(key, one.value))
     return write(one for one in harmless if (one.section, one.name) != ("remote", "url") or may_lead(one.value))
@@ -155,7 +156,7 @@ def _is_plain(key: str, value: str) -> bool:
     """Return whether a value that git would connect to is a plain name or address."""
     if key == "branch.remote":
         return bool(_REMOTE_NAME.fullmatch(value))
-    return key != "remote.url" or _is_plain_address(value)
+    return key not in _CONNECTING or _is_plain_address(value)
 
 
 def _is_plain_address(value: str) -> bool:

@@ -147,3 +147,43 @@ def test_a_file_that_the_user_removed_from_a_work_tree_does_not_come_back(root: 
     git(root, "worktree", "add", "-q", "wt", "-b", "x")
     (root / "wt/.envrc").unlink()
     assert undone(root, "cp .envrc wt") == ["wt/.envrc"]
+
+
+@pytest.mark.parametrize("how", ["", "--bare"])
+def test_a_clone_of_the_project_keeps_its_files(root: Path, how: str) -> None:
+    origin = "origin.git" if how else "."
+    git(root, "clone", "-q", *filter(None, (how,)), ".", "origin.git")
+    assert undone(root, f"git clone -q {origin} c", "touch c/a") == []
+    assert all((root / "c" / name).is_file() for name in FILES)
+    assert git(root / "c", "status", "--short") == "?? a\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "back"),
+    [
+        ("git clone -q ../other c", "c/.vscode/settings.json"),
+        ("git clone -q . c; echo evil > c/.envrc", "c/.envrc"),
+        ("git clone -q . c; echo {} > c/.vscode/tasks.json", "c/.vscode/tasks.json"),
+        ("git clone -q . c; echo A=2 > c/dev.env", "c/.envrc"),
+        ("mkdir -p c/.git; cp -r .vscode c", "c/.vscode/settings.json"),
+    ],
+)
+def test_what_is_new_in_a_clone_is_put_back(root: Path, command: str, back: str) -> None:
+    git(root.parent, "clone", "-q", "project", "other")
+    assert back in undone(root, command)
+
+
+def test_a_clone_with_its_submodules_keeps_its_settings(root: Path) -> None:
+    git(root.parent, "init", "-q", "lib")
+    git(root.parent / "lib", "commit", "-q", "--allow-empty", "-m", "one")
+    git(root.parent, "clone", "-q", "--bare", "lib", "project/lib.git")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./lib.git", "lib")
+    git(root, "commit", "-qm", "two")
+    command = "git -c protocol.file.allow=always clone -q --recurse-submodules . c"
+    assert undone(root, command) == []
+    assert git(root / "c", "status", "--short") == ""
+    assert git(root / "c", "submodule", "status").startswith(" ")
+    files = undone(root, f"git config -f c/.git/config submodule.lib.url https://evil.example/lib; {command}2")
+    assert files == ["c/.git/config"]
+    settings = '[submodule "lib"]\n\turl = https://evil.example/lib\n'
+    assert "d/.git/config" in undone(root, f"git init -q d; printf '{settings}' >> d/.git/config")
