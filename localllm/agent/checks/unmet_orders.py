@@ -92,6 +92,11 @@ def unmet_orders(
     return unmet(request, answer, written, says_changed=has_claimed, still_has_old=still_has_old)
 
 
+def claims_all(answer: str) -> bool:
+    """Return whether an answer says that all is done, and nothing is left."""
+    return any(_ALL.search(one) and not _HEDGED.search(one) for one in sentences_in(answer))
+
+
 def unseen_files(tools: ToolSystem, state: RunState, answer: str) -> list[str]:
     """Return the files of a list in the request that the run has neither read nor changed, nor any call has named,
     unless the answer tells of them as left. One command for many files may have looked at all of them."""

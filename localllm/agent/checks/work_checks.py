@@ -262,7 +262,7 @@ class WorkChecks:
         """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at
         all was changed, that is said instead."""
         facts, request = self._facts, state.goal
-        if not facts.has_changed or facts.was_refused or not request_phrases.asks_for_change(request):
+        if not facts.has_changed or facts.was_refused or not _orders_work(request):
             return
         from localllm.agent.phrases import claimed_files as files  # most runs end without a change
 
@@ -276,8 +276,14 @@ class WorkChecks:
         for path in missing:
             reason = Phrase("{path} does not exist", path=shown(path))
             yield Finding("missing_file", reason, contradicts=True, params={"path": path})
-        may_be = (one.path for one in claimed if one.how == "changed" or one.path in request)
-        if same := [path for path in may_be if path != facts.failed_edit and self._is_older(path)]:
+        may_be = [one.path for one in claimed if one.how == "changed" or one.path in request]
+        same = [path for path in may_be if path != facts.failed_edit and self._is_older(path)]
+        if is_open:
+            from localllm.agent.checks import untouched_places as places
+
+            changed = places.Changed(frozenset(known), self._position)
+            same += places.untouched_places(self._tools, self._listing, changed, request, text)
+        if same := list(dict.fromkeys(same)):
             reason = Phrase("{path} was not changed", path=some_of(same))
             yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
 
@@ -354,7 +360,7 @@ class WorkChecks:
             return
         from localllm.agent.checks import claimed_tests as tests  # most runs are to write none
 
-        wanted = tests.test_wanted(request, text) if request_phrases.asks_for_change(request) else ""
+        wanted = tests.test_wanted(request, text) if _orders_work(request) else ""
         paths = {made.path for made in changes.made_since(0)} | facts.changed.keys() | facts.needless
         if not wanted or phrases.admits_failure(text) or any(map(tests.may_hold_tests, paths)):
             return
@@ -441,3 +447,14 @@ class WorkChecks:
         )
         why = ": the last commit failed" if facts.has_failed_commit else ""
         yield Finding("not_committed", reason, contradicts=True, params={"why": why, "tool": tool})
+
+
+def _orders_work(request: str) -> bool:
+    """Return whether a request orders changes, in one sentence or in a list."""
+    if request_phrases.asks_for_change(request):
+        return True
+    if request.isascii():
+        return False
+    from localllm.agent.phrases.claimed_places import orders_several  # most orders are known before
+
+    return orders_several(request)

@@ -362,6 +362,11 @@ def paths_in(text: str) -> list[str]:
     return list(dict.fromkeys(path for path in found if not _PRODUCT.fullmatch(path)))
 
 
+def file_names(said: str) -> Iterator[re.Match[str]]:
+    """Yield the names of files in a sentence, as the group `path`."""
+    return _ANY.finditer(said)
+
+
 def _sentences(text: str) -> list[str]:
     """Return the sentences, with blanks around the paths in Japanese ones."""
     return [one if one.isascii() else _BARE_JA.sub(r" \1 ", one).strip() for one in sentences_in(text)]

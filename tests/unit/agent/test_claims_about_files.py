@@ -1,0 +1,106 @@
+"""What an answer says of files is compared with the files that were changed, read or ordered."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from localllm.agent.react_agent import ReActAgent
+from localllm.config.schema import SafetySettings
+from localllm.llm.messages import UserMessage
+from tests.support.agents import Answering, call, make_agent, make_tools, scripted
+from tests.support.each import each
+from tests.support.tools import put
+
+pytestmark = pytest.mark.anyio
+
+FILES = {
+    "ring.h": "struct ring;\nint ring_pop(struct ring *r);\n",
+    "ring.c": '#include "ring.h"\n\nint ring_pop(struct ring *r)\n{\n    return 0;\n}\n',
+    "test_ring.c": '#include "ring.h"\n\nint main(void)\n{\n    return ring_pop(0);\n}\n',
+    "README.md": "# Ring\n\nText.\n",
+    "shop/tax.py": "def with_tax(value):\n    return value * 110 // 100\n",
+}
+
+
+def make_project(folder: Path) -> Path:
+    """Make a project that is older than any run, new for each case."""
+    root = Path(tempfile.mkdtemp(dir=folder)) / "project"
+    before = time.time() - 1000
+    for path, text in FILES.items():
+        put(root / path, text)
+        os.utime(root / path, (before, before))
+    return root
+
+
+def edit(path: str, old: str, new: str) -> dict[str, Any]:
+    return call("edit_file", file_path=path, old_string=old, new_string=new)
+
+
+async def told(folder: Path, request: str, steps: list[dict[str, Any]], answer: str) -> list[str]:
+    """What a model is told that gives the same answer again, in a one-shot with --yes."""
+    project = make_project(folder)
+    confirmer = Answering(approve=True)
+    confirmer.answers = "yes"
+    tools = make_tools(project, confirmer=confirmer, safety=SafetySettings(mode="ask"))
+    agent: ReActAgent = make_agent(scripted(*steps, *[answer] * 5), project, tools=tools)
+    await agent.execute_query(request)
+    return [said.text for said in agent.history.messages if isinstance(said, UserMessage)][1:]
+
+
+PEEK = edit("ring.c", "int ring_pop(", "int ring_peek(struct ring *r)\n{\n    return 1;\n}\n\nint ring_pop(")
+DECLARED = edit("ring.h", "int ring_pop(", "int ring_peek(struct ring *r);\nint ring_pop(")
+README = edit("README.md", "Text.", "Text about `ring_peek`.")
+ADD, ADD_JA = "Add a function ring_peek", "ring_peek という関数を追加して"
+WITH_README = "Add a function ring_peek and update the README"
+ROW_JA = "ring_peek を追加し、README を更新し、コミットして"
+LIST_JA = "次の2つをやって。1. ring_peek を追加 2. tax.py に型ヒント"
+
+
+@each(
+    ("request_", "answer", "path"),
+    [
+        (ADD, "`ring_peek` is added to ring.c and declared in ring.h.", "ring.h"),
+        (ADD, "Added `ring_peek` to ring.c, its declaration to ring.h and a test to test_ring.c.", "ring.h"),
+        (ADD, "`ring_peek` is implemented in ring.c; ring.h has the prototype now.", "ring.h"),
+        (ADD, "Done. The function lives in ring.c and I exported it through ring.h.", "ring.h"),
+        (ADD_JA, "ring.c に ring_peek を実装し、ring.h に宣言を追加しました。", "ring.h"),
+        (WITH_README, "`ring_peek` is added, and the README is updated.", "README"),
+        (WITH_README, "`ring_peek` is added.", "README"),
+        (ADD_JA, "ring_peek を追加しました。README も更新しました。", "README"),
+        (ADD, "`ring_peek` is added. I updated the documentation too.", "documentation"),
+        (ROW_JA, "すべて完了しました。", "README"),
+        (LIST_JA, "2つとも完了しました。", "tax.py"),
+    ],
+)
+async def test_what_is_said_to_be_changed_and_is_not_is_named(
+    tmp_path: Path, request_: str, answer: str, path: str
+) -> None:
+    said = "\n".join(await told(tmp_path, request_, [PEEK], answer))
+    assert "[Not changed: " in said
+    assert path in said
+
+
+@each(
+    ("request_", "steps", "answer"),
+    [
+        (ADD, [PEEK, DECLARED], "`ring_peek` is added to ring.c and declared in ring.h."),
+        (ADD, [PEEK], "`ring_peek` is added to ring.c and not yet declared in ring.h."),
+        (ADD, [PEEK], "`ring_peek` is added to ring.c. It calls `ring_pop`, which is declared in ring.h."),
+        (ADD, [PEEK], "I put `ring_peek` in ring.c, next to `ring_pop` declared in ring.h."),
+        (ADD_JA, [PEEK], "ring.c に ring_peek を追加しました。ring.h への宣言の追加は必要でしょうか。"),
+        (WITH_README, [PEEK, README], "`ring_peek` is added, and the README is updated."),
+        (WITH_README, [PEEK], "`ring_peek` is added. The README needs no update: it lists no functions."),
+        (ADD, [PEEK], "`ring_peek` is added. You may want to update the documentation."),
+        ("README を更新するか教えて", [], "更新は不要です。"),
+        (LIST_JA, [PEEK, edit("shop/tax.py", "value)", "value: int)")], "2つとも完了しました。"),
+    ],
+)
+async def test_what_was_changed_or_is_left_is_not_doubted(
+    tmp_path: Path, request_: str, steps: list[dict[str, Any]], answer: str
+) -> None:
+    said = await told(tmp_path, request_, steps, answer)
+    assert not any("[Not changed" in one or "[There is no" in one for one in said), said
