@@ -1,9 +1,11 @@
 """Undo one change of one file while preserving later changes (three-way merge)."""
 
+import os
 import stat
 import time
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -206,9 +208,9 @@ def take_back(
             root.delete(change.path, even_protected=change.tool.startswith("/"))  # created by the user's own command
             return Undone(path=change.path, deleted=True, earlier=earlier)
         content, mode = _content(change.path, change.before, contents), mode_of(change.before)
-        if change.after == ABSENT:
+        if change.after == ABSENT and not _put_back_gitfile(root, change.path, content, mode):
             root.write_bytes(change.path, content, mode=mode, create_only=True)
-        else:
+        elif change.after != ABSENT:
             root.write_bytes(change.path, content, mode=mode, over=over)
     except LocalLLMError as error:
         return Undone(path=change.path, error=error)
@@ -216,6 +218,33 @@ def take_back(
         unwritable = ToolExecutionError("file_unwritable", path=shown(change.path), reason=error.strerror or str(error))
         return Undone(path=change.path, error=unwritable)
     return Undone(path=change.path, earlier=earlier, aside=aside)
+
+
+def _put_back_gitfile(root: ProjectRoot, path: str, content: bytes, mode: int) -> bool:
+    """Put back the `.git` file of a submodule or linked work tree, if the data that it led to is in the project and
+    names it, too; return whether it did. Without it git would take the repository around for that of the files."""
+    if not path.endswith("/.git"):
+        return False
+    from localllm.base.files import atomic_write_at
+    from localllm.sandbox.protect.repositories.git_files import gitfile_target, has_head
+    from localllm.sandbox.protect.repositories.repository import linked_data
+
+    git, said = root.path / path, gitfile_target(content)
+    data = Path(os.path.normpath(git.parent / said))
+    is_of_tree = data.parent.name == "worktrees" and data.is_relative_to(root.path)
+    back = data / "gitdir"  # restored with the data only where the `.git` file is there
+    is_half = bool(said) and is_of_tree and has_head(data) and not os.path.lexists(back)
+    if is_half:
+        named = git if said.startswith("/") else Path(os.path.relpath(git, data))
+        with root.open_parent(str(back.relative_to(root.path))) as folder:
+            atomic_write_at(folder, "gitdir", os.fsencode(f"{named}\n"), create_only=True)
+    if not said or linked_data(root.path, git, said) is None:
+        if is_half:
+            back.unlink()
+        return False
+    with root.open_parent(path, make=True) as folder:
+        atomic_write_at(folder, ".git", content, create_only=True, mode=mode)
+    return True
 
 
 def _is_file(root: ProjectRoot, path: str) -> bool:

@@ -179,11 +179,12 @@ def linked_git(data: Path) -> Path:
     return data / said_in(data / "gitdir")
 
 
-def linked_data(root: Path, git: Path) -> Path | None:
+def linked_data(root: Path, git: Path, said: str = "") -> Path | None:
     """Return the data of the linked work tree or submodule with the file `git`; None unless it is in the data of
     another repository of the project `root`, both name each other, and no path between them has a symlink or a package
-    folder. The project itself is no work tree of a repository within it."""
-    said = led_to(git)
+    folder. The project itself is no work tree of a repository within it. `said`: where the file would lead, if it is
+    missing."""
+    said = said or led_to(git)
     data = find_plain(root, git.parent / said) if said else None
     if data is None or git.parent == root or find_plain(root, git) != git:
         return None
