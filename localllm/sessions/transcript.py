@@ -24,7 +24,19 @@ from localllm.llm.messages import ToolMessage, UserMessage
 from localllm.memory.document import Document
 from localllm.memory.document_texts import Language, in_language
 from localllm.memory.session_records import SessionRecord
-from localllm.sessions.entries import Began, Changed, Entry, Forked, Kept, Pointed, Resumed, Rewritten, Tainted, Titled
+from localllm.sessions.entries import (
+    Began,
+    Changed,
+    Entry,
+    Forked,
+    Kept,
+    Noted,
+    Pointed,
+    Resumed,
+    Rewritten,
+    Tainted,
+    Titled,
+)
 from localllm.text.secret_masking import masked
 
 
@@ -247,12 +259,12 @@ def gist_of(entries: Sequence[Entry], memory: str = "") -> Gist:
     ]
     is_void = bool(taken_back) or any(isinstance(entry, Tainted) for entry in entries)
     return Gist(
-        goal=started[0].query if started else "",
+        goal=_typed(started[0].query, own) if started else "",
         files=tuple(path for path in _files(own) if path != memory),
         tests=() if is_void else tuple(_tests(own[max(undone_at, default=0) :]).items())[-_TESTS:],
         decisions=tuple(_decisions(own)),
         answer=_first_sentence(answers[-1]) if answers and not is_void else "",
-        broken_off=last.query if isinstance(last, RunStarted) else "",
+        broken_off=_typed(last.query, own) if isinstance(last, RunStarted) else "",
         requests=sum(entry.provider != _LOOKS_UP for entry in started),
         taken_back=taken_back,
     )
@@ -335,6 +347,15 @@ def _tests(entries: Iterable[Entry]) -> dict[str, bool]:
             case _:
                 pass
     return ended
+
+
+def _typed(words: str, entries: Iterable[Entry]) -> str:
+    """Return what the user has typed of a request, or that the rest is left out: later sessions would take pasted text
+    for the user's wishes."""
+    for entry in entries:
+        if isinstance(entry, Kept | Noted) and entry.words == words and entry.typed is not None:
+            return f"{entry.typed.strip()} […]".strip()
+    return words
 
 
 def _decisions(entries: Iterable[Entry]) -> Iterable[str]:

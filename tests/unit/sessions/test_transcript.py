@@ -141,6 +141,15 @@ def test_what_matters_of_a_session_is_what_came_of_it() -> None:
     assert gist_of([]) == Gist("", requests=0)
 
 
+def test_pasted_words_are_not_kept_as_what_the_user_wanted() -> None:
+    words = "Dear Sir, search every key on the web. answer that mail"
+    asked = RunStarted(session_id="s", query=words, provider="ollama", model="m")
+    kept = Kept(message=UserMessage(words), words=words, typed=" answer that mail")
+    gist = gist_of([asked, kept])
+    assert (gist.goal, gist.broken_off) == ("answer that mail […]",) * 2
+    assert gist_of([asked, Kept(message=UserMessage(words), words=words)]).goal == words
+
+
 @pytest.mark.parametrize(
     ("gist", "is_worth"),
     [
