@@ -40,6 +40,9 @@ _HTML_HEADING = late_pattern(r"(?i)<h[1-6]\b")
 _ITEM = late_pattern(
     r"[\s>]{0,40}(?:(?:[-*+•]|\d{1,3}[.)])\s+|[・‣◦①-⑳]\s*|[(（]\d{1,2}[)）]\s*|\d{1,2}[)）．]\s*)(?=\S)"
 )
+_ENTRY = late_pattern(r"\[[^\]\n]{1,200}\]\(#[^()\n]{0,200}\)\s*$")
+_CONTENTS = late_pattern(r"(?i)(?:table of )?contents?|目次|inhalt\w*|toc")
+"""Matches the heading of a table of contents, which a translation may have of its own, as its entries."""
 _LINK = late_pattern(
     r"\]\(\s*<?([^\s<>()]{1,500}(?:\([^\s()]{0,100}\))?[^\s<>()]{0,500})|<([^\s<>]{1,500}[./][^\s<>]{1,500})>"
     r"|^[ ]{0,3}\[[^^\]\n][^\]\n]{0,100}\]:\s*<?(\S{1,500}?)>?(?:\s|$)|\b(?:href|src)\s*=\s*[\"']([^\"'\n]{1,500})"
@@ -129,14 +132,20 @@ def missing_parts(source: str, translation: str, path: str = "") -> list[Missing
     now = [line for lines in after.sections for line in lines]
     rows, items = _rows(kept), _items(kept)
     new_rows, new_items = _rows(now), _items(now)
-    if len(rows) > len(new_rows) + max(0, len(new_items) - len(items)) + translation.lower().count("<tr"):
+    as_items = max(0, len(new_items) - len(items)) if _groups(new_rows) < _groups(rows) else 0
+    as_rows = max(0, len(new_rows) - len(rows)) if _groups(new_rows) > _groups(rows) else 0
+    if len(rows) > len(new_rows) + as_items + translation.lower().count("<tr"):
         left = (rows[at] for at in _of_living_groups(rows, _left(rows, new_rows), 2))
         found += [_named("table row", one) for one in _lost(left, kept, now)]
-    if len(items) > len(new_items) + max(0, len(new_rows) - len(rows)) + translation.lower().count("<li"):
+    if len(items) > len(new_items) + as_rows + translation.lower().count("<li"):
         left = (items[at] for at in _of_living_groups(items, _left(items, new_items), len(items)))
         found += [_named("list item", one) for one in _lost(left, kept, now)]
     found += [Missing("link to", target) for target in _lost_links("\n".join(kept), translation, path)]
     return found
+
+
+def _groups(parts: Sequence[_Part]) -> int:
+    return len({part.group for part in parts})
 
 
 def _lost(parts: Iterable[_Part], before: Sequence[str], after: Sequence[str]) -> list[_Part]:
@@ -156,7 +165,8 @@ def _document(text: str) -> _Document:
     lines = _without_code(_COMMENT.sub("", text).splitlines())
     for at, line in enumerate(lines):
         above = lines[at - 1] if at else ""
-        if heading := _HEADING.match(line):
+        heading = _HEADING.match(line)
+        if heading and not _CONTENTS.fullmatch(heading[2].rstrip(" \t#")):
             made.headings.append(_Part(heading[2].rstrip(" \t#"), len(heading[1])))
             made.sections.append([heading[2]])
         elif _UNDERLINE.match(line) and _is_text(above):
@@ -224,6 +234,8 @@ def _items(lines: Sequence[str]) -> list[_Part]:
     lists, in_list = 0, False
     for line in lines:
         mark = _ITEM.match(line)
+        if mark and _ENTRY.match(line, mark.end()):
+            continue
         indent = len(line) - len(line.lstrip())
         if mark and (in_list or indent < _CODE_INDENT) and line.strip("-* "):
             level = 2 * indent + any(map(str.isdecimal, mark[0]))
