@@ -38,13 +38,14 @@ if TYPE_CHECKING:
 
 class Closing:
     """Close the sessions of the project at `root`. `memory` is its LOCALLLM.md, which is not created for this; without
-    `record` nothing is written to it."""
+    `record` nothing is written to it, nor where another folder has taken the project's place meanwhile."""
 
     def __init__(self, sessions: Sessions, root: Path, memory: str, *, record: bool = True) -> None:
         self._sessions = sessions
         self._root = root
         self._memory = memory
         self._record = record
+        self._folder = _identity(root)
 
     def close(self, log: SessionLog) -> bool:
         """Close the log of a session after updating the memory; return whether it was open. Raises nothing: failed
@@ -88,6 +89,9 @@ class Closing:
     def _remember(self, session_id: str, entries: Sequence[Entry], changed: float) -> None:
         if not (self._record and (self._root / self._memory).is_file() and os.access(self._root, os.W_OK)):
             return
+        if _identity(self._root) != self._folder:
+            logs.of("MEMORY").warning("session %s: %s is another folder by now", session_id, self._root)
+            return
         if any(isinstance(entry, Adopted) for entry in entries):  # the user's own words may be forged, too
             return
         # most sessions have nothing to write, and the user waits for each to end
@@ -127,6 +131,15 @@ def _in_brief(entry: Entry) -> tuple[Entry, ...]:
             return (entry,)
         case _:
             return ()
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    """Return the device and inode of a folder itself, of a link its own; zeros if there is none."""
+    try:
+        about = os.lstat(folder)
+    except OSError:
+        return 0, 0
+    return about.st_dev, about.st_ino
 
 
 def _is_obeyed(root: Path, memory: str) -> bool:

@@ -60,7 +60,7 @@ def init(context: click.Context, work_dir: Path | None, clear: bool, refresh: bo
     Nothing of yours is overwritten, so you can run this again at any time: an existing LOCALLLM.md keeps everything it
     has and gets the sections about the project that it lacks.
     """
-    folder, settings = (work_dir or Path()).absolute(), Settings()
+    folder, settings = (work_dir or Path()).resolve(), Settings()
     own = settings.project
     with suppress(ConfigurationError):  # sets the language; an invalid settings file is no obstacle
         project, loaded = load_here(context)

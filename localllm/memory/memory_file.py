@@ -14,6 +14,7 @@ from localllm.base.file_lock import FOLDER_PATIENCE, FileLock
 from localllm.base.files import ChangedMeanwhileError, atomic_write_at, is_temporary, open_beneath, open_made, real_path
 from localllm.base.i18n import N_, Phrase
 from localllm.base.instruction_files import is_instruction
+from localllm.base.regular_files import open_folder_linkless
 from localllm.llm.messages import LINKED
 from localllm.memory.document import Document
 from localllm.sandbox.protect.protected_paths import is_protected
@@ -54,7 +55,8 @@ Change = Callable[[Document], tuple[Document, T]]
 
 
 class MemoryFile:
-    """The memory file of a project: `name` is relative to `root`, from settings.project.memory_file.
+    """The memory file of a project: `name` is relative to `root`, from settings.project.memory_file. `root` is absolute
+    with links resolved: one that is put in its place later is not followed.
 
     A link is followed, and preserved, if it stays in the project and leads to Markdown that is not `closed` to reading
     (paths in the project). Errors: SafetyViolationError path_outside, path_protected; ConfigurationError
@@ -63,7 +65,7 @@ class MemoryFile:
     """
 
     def __init__(self, root: Path, name: str = NAME, closed: Sequence[str] = ()) -> None:
-        self._root = Path(os.path.realpath(root))
+        self._root = root
         self._closed = [self._root / path for path in closed]
         self._name = name
 
@@ -171,7 +173,7 @@ class MemoryFile:
     @contextmanager
     def _open_folder(self, folder: Path) -> Generator[int]:
         """Open the folder beneath the project, without following links placed meanwhile."""
-        root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+        root = open_folder_linkless(self._root)
         try:
             fd = open_beneath(root, str(folder.relative_to(self._root)), os.O_RDONLY | os.O_DIRECTORY, links=False)
         finally:

@@ -243,6 +243,22 @@ class TestClosing:
         assert world.closing.close(log)
         assert (tmp_path / to).read_text() == "# Notes\n"
 
+    @pytest.mark.parametrize("is_link", [True, False])
+    def test_not_into_another_folder_that_has_the_projects_place(self, tmp_path: Path, *, is_link: bool) -> None:
+        root, other = tmp_path / "project", tmp_path / "other"
+        for folder in (root, other):
+            folder.mkdir()
+            (folder / "LOCALLLM.md").write_text("# Notes\n")
+        world = World(root)
+        log = begin(world.store, WORK)
+        root.rename(tmp_path / "moved")
+        if is_link:
+            root.symlink_to(other)
+        else:
+            other.rename(root)
+        world.closing.close(log)
+        assert (root / "LOCALLLM.md").read_text() == "# Notes\n"
+
     def test_it_can_be_turned_off(self, tmp_path: Path) -> None:
         world = World(tmp_path)
         Closing(world.store, tmp_path, "LOCALLLM.md", record=False).close(begin(world.store, WORK))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.base.errors import ConfigurationError, LocalLLMError
+from localllm.base.errors import ConfigurationError, LocalLLMError, SafetyViolationError
 from localllm.memory import memory_file, todos
 from localllm.memory.document import Document
 from localllm.memory.memory_file import LARGEST, MemoryFile
@@ -290,3 +290,18 @@ def test_a_link_to_what_a_rule_closes_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         MemoryFile(tmp_path, closed=["secrets"]).read()
     assert caught.value.key == "memory_unreachable"
+
+
+def test_a_link_in_the_place_of_the_project_is_not_followed(tmp_path: Path) -> None:
+    root, other = tmp_path / "project", tmp_path / "other"
+    for folder in (root, other):
+        folder.mkdir()
+        (folder / "LOCALLLM.md").write_text("# Notes\n")
+    root.rename(tmp_path / "moved")
+    root.symlink_to(other)
+    file = MemoryFile(root)
+    with pytest.raises(SafetyViolationError):
+        file.read()
+    with pytest.raises(SafetyViolationError):
+        file.edit(lambda _: (Document("mine"), None))
+    assert (other / "LOCALLLM.md").read_text() == "# Notes\n"
