@@ -143,6 +143,7 @@ class Finishing(Middleware):
         """Record the results of calls."""
         self._asked = 0
         self._facts.note(results)
+        self._test_runs.note(results)
         if self._written is None:
             from localllm.agent.checks.written_texts import WrittenTexts  # not needed for the first request
 
@@ -303,7 +304,7 @@ class Finishing(Middleware):
         of_tests = await self._test_runs.findings(state, text)
         of_nothing = [*self._of_nothing_done(state, text)]
         of_work = await self._work.findings(state, text)
-        return [
+        found = [
             *found,
             *of_tests,
             *of_nothing,
@@ -312,6 +313,8 @@ class Finishing(Middleware):
             *await self._of_passages(state, text),
             *(await self._written.findings(state, text) if self._written and not self._facts.searches else []),
         ]
+        is_said = any(one.name or one.contradicts for one in found)
+        return found if is_said else [*found, *self._test_runs.of_failed_run(state, text)]
 
     def _of_failed_edit(self, text: str) -> Iterator[Finding]:
         if path := self._facts.failed_edit:

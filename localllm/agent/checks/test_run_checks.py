@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,7 +17,11 @@ from localllm.llm.messages import UserMessage
 from localllm.safety.path_names import shown
 from localllm.safety.rules import COMMAND_TOOL
 from localllm.text.sanitising import shorten
+from localllm.tools.results import ToolResult
 from localllm.tools.tool_system import ToolSystem
+
+if TYPE_CHECKING:
+    from localllm.agent.checks.failed_runs import NewestRun
 
 _MOST_NAMED = 3
 _CODE = frozenset("\n`(){}=;<>")
@@ -40,6 +45,25 @@ class TestRunChecks:
         """Start a new run."""
         self._position = self._tools.changes.position
         self._same_code: frozenset[str] = frozenset()
+        self._newest: NewestRun | None = None
+
+    def note(self, results: Sequence[ToolResult]) -> None:
+        """Record the results of an answer's calls."""
+        if self._newest is None:
+            if not any("return_code" in one.payload for one in results):
+                return
+            from localllm.agent.checks.failed_runs import NewestRun  # the first request runs nothing
+
+            self._newest = NewestRun()
+        self._newest.note(results, self._facts.calls - len(results) + 1)
+
+    def of_failed_run(self, state: RunState, text: str) -> list[Finding]:
+        """Return that the newest run failed, if the answer says nothing of it. For where nothing else is said."""
+        if self._newest is None or self._facts.crash:
+            return []
+        from localllm.agent.checks import failed_runs
+
+        return [*failed_runs.findings(self._newest, self._facts.changed, state.goal, text)]
 
     async def findings(self, state: RunState, text: str) -> list[Finding]:
         """Return that the last test failed, or that the answer claims passed tests which did not pass."""
@@ -96,12 +120,13 @@ class TestRunChecks:
                 yield _ended_by_error(failed, contradicts=requested_checks.asks_for_check(state.goal))
         elif (
             not (facts.has_begun or facts.was_refused or facts.may_have_changed)
-            and claimed_runs.claims_run(text)
-            and not phrases.admits_failure(text)
             and self._knows_of_no_run(state)
+            and not phrases.admits_failure(text)
+            and (claimed_runs.claims_run(text) or self._passes_over(state, text))
         ):
             reason = Phrase("the answer claims a run, but no command was run")
-            yield Finding("nothing_run", reason, contradicts=requested_checks.orders_run(state.goal))
+            is_ordered = requested_checks.orders_run(state.goal) or requested_checks.asks_for_check(state.goal)
+            yield Finding("nothing_run", reason, contradicts=is_ordered)
         elif not facts.calls and claimed_runs.claims_look(text) and self._could_look(state):
             reason = Phrase("the answer claims to have looked, but nothing was looked at")
             yield Finding("nothing_seen", reason, contradicts=False)
@@ -121,6 +146,17 @@ class TestRunChecks:
         told = [one.text for one in state.history.messages if isinstance(one, UserMessage)]
         is_told = any("<stdin>" in one or "[The user ran" in one for one in told)
         return len(state.history.words) == 1 and not is_told and any(one.name == COMMAND_TOOL for one in state.tools)
+
+    def _passes_over(self, state: RunState, text: str) -> bool:
+        """Return whether the only thing asked for is a run, and the answer does not say that there was none."""
+        request, facts = state.goal, self._facts
+        if not requested_checks.asks_for_check(request) and (facts.calls or not requested_checks.orders_run(request)):
+            return False
+        if request_phrases.asks_for_change(request) or phrases.asks_user(text) or phrases.admits_not_run(text):
+            return False
+        from localllm.agent.checks.failed_runs import says_nothing_of_failure  # few runs begin no command
+
+        return says_nothing_of_failure(request, text)
 
     def _could_look(self, state: RunState) -> bool:
         """Return whether the model could look at files, and has none of them in the only request."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from localllm.agent.phrases.phrase_search import sentences_in
+from localllm.agent.phrases.phrase_search import ends_of, sentences_in
 from localllm.base.lazy_patterns import late_pattern
 
+_LINE = late_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？])|\n+")
 _CLAUSE = late_pattern(r"[,;] | but | while | whereas | although |、")
 _FAILS_NOW = late_pattern(
     r"(?i)\b(?:fails?|failing|broken)\b|\b(?:is|are) (?:still )?red\b|\b(?:does|do)(?: not|n't) (?:yet )?pass\b"
@@ -40,3 +41,68 @@ def states_failing_test(answer: str) -> bool:
 def _clauses(sentences: list[str]) -> Iterator[str]:
     for one in sentences:
         yield from _CLAUSE.split(one)
+
+
+_ASIDE = late_pattern(
+    r"(?i)\b(?:if|in case|should you|let me know)\b[^,.;\n]*+"
+    r"|[^、。\n]{0,80}?(?:場合|なら|れば|たら)(?:は|、|も)?"
+)
+"""Matches what is said only for a case."""
+_TROUBLE = (
+    r"(?:failures?|errors?|problems?|issues?|warnings?|exceptions?|crash\w*|complain\w*|regressions?|violations?"
+    r"|findings?|wrong|fail(?:s|ed|ing)?|broken|bugs?|mistakes?|trouble|hiccups?|hitch(?:es)?|faults?|conflicts?)"
+)
+_TROUBLE_JA = r"(?:失敗|エラー|警告|問題|異常|指摘|不具合|違反|例外|不備|バグ|間違い|誤り|エラー箇所|修正箇所)"
+_NO_TROUBLE = late_pattern(
+    rf"(?i)\b(?:no|none|without|zero|0|free of|nothing|neither|nor|never|(?:did|do|does|is|was|were|are)(?: not|n't))\b"
+    rf"(?:[ -][\w'-]{{1,20}}){{0,4}}?[ -]{_TROUBLE}\b(?:(?:,| or| and| nor)[\w ]{{1,20}}\b{_TROUBLE}\b){{0,4}}"
+    r"|\berror-free\b"
+    rf"|{_TROUBLE_JA}(?:[はもがのをや、]|など|一切|特に|テスト|件|箇所|点|{_TROUBLE_JA}){{0,8}} ?"
+    r"(?:ありませ|な[いくし]|無[いくし]|なかっ|ゼロ|0 ?件|見つかりませ|見当たりませ|検出されませ|見られませ"
+    r"|起き(?:てい)?ませ"
+    r"|出(?:て(?:い)?)?ませ|発生し(?:てい)?ませ|し(?:て(?:い)?)?ませ)(?:んでした|ん)?|\b0 ?件[のが]?(?:失敗|エラー)"
+)
+_UNCHANGED = late_pattern(
+    r"(?i)\b(?:no|nothing|did not|didn't)\b[^.,;\n]{0,30}\b(?:chang\w+|modif\w+|edit\w*|touch\w*|further|else"
+    r"|additional|action)\b[^.,;\n]*+"
+    r"|(?:変更|修正|編集|作業|対応|操作)[^。、\n]{0,16}(?:ません(?:でした)?|ない|不要)|必要(?:は)?(?:ありません|ない)"
+)
+"""Matches that nothing was changed, or nothing is to be done, which says nothing of a run."""
+_MENDED = late_pattern(
+    r"(?i)^(?![^\n]*(?:\b(?:not|cannot|never|still)\b|n['’]t\b|ません|ない|でき))[^\n]*"
+    r"(?:\b(?:fix(?:ed|es)|resolv(?:ed|es)|solv(?:ed|es)|gone|repaired|mended|corrected)\b"
+    r"|(?:直し|修正し|解決し|解消し|直り)(?:まし|て|た))"
+)
+_SAYS_FAILURE = late_pattern(
+    r"(?i)\b(?:not|no|never|none|nothing|nowhere|cannot|unable|neither|nope|nicht|kein\w*|pas)\b|n['’]t\b"
+    r"|\b(?:fail\w*|fehl\w*|exceptions?|traceback|crash\w*|abort\w*|panic\w*|broke\w*|red|missing|lack\w*|denied"
+    r"|refus\w*|reject\w*|wrong|problems?|issues?|warnings?|complain\w*|remarks?|violations?|findings?|unused"
+    r"|undefined|unknown|invalid|stop(?:s|ped)|killed|timed out|timeout|mismatch\w*|only|but|however|except|raises?"
+    r"|throws?|needs?|requires?|unresolved|uncovered|would|unreachable|skipped|blocked|incomplete|unfinished|overflow"
+    r"|already|(?<!as )expected|expects|differs?|ended|remain\w*)\b|\w*(?:error|exception)\w*"
+    r"|\bexit(?:s|ed)?(?: with)?(?: code| status)? [1-9]|!="
+    r"|\bline \d|行目|:\d{1,6}:\d|終了コード ?[1-9]"
+    r"|ません|ない|なかった|なく|ず[、。に]|失敗|失败|错误|没有|无法|エラー|例外|異常|問題|警告|指摘|不具合|違反|不足|抜け"
+    r"|欠け|落ち|赤|不合格|中断|停止(?:しま|しまし|した|され)|止ま[りっ]|打ち切|タイムアウト|だけ(?!で)|のみ|未[^来]|拒否|無効"
+    r"|誤り|対象|必要|いいえ|強制終了|クラッシュ|すでに|既に|期待(?!通り|どおり|した通り|したとおり)|終了して(?:い|しま)"
+)
+_SOME_OF = late_pattern(
+    r"(?i)\b(\d{1,6}) ?(?:of|out of|/) ?(?:the )?(\d{1,6})\b"
+    r"|(\d{1,6}) ?[件個]中(?:[^\d。\n]{0,8}) ?(\d{1,6})"
+)
+_SOME_IN_WORDS = late_pattern(
+    r"(?i)\b(?:one|two|three|four|five|some|half|several) of (?:the |them\b)?|\bmost (?:of the )?tests"
+)
+_CODE_OF_ERROR = late_pattern(r"\b[A-Z]{1,4}\d{3,5}\b")
+
+
+def speaks_of_failure(answer: str, output: str) -> bool:
+    """Return whether it says in any words that something failed, is missing, was found fault with or is not so; or
+    repeats the code of an error from the output. Not that there were no errors, nor what it says only for a case."""
+    text = _NO_TROUBLE.sub(" ", _UNCHANGED.sub(" ", _ASIDE.sub(" ", ends_of(answer))))
+    clauses = [one for said in _LINE.split(text) for one in _CLAUSE.split(said) if not _MENDED.search(one)]
+    if any(_SAYS_FAILURE.search(one) or _SOME_IN_WORDS.search(one) for one in clauses):
+        return True
+    if any(len({number for number in found if number}) > 1 for found in _SOME_OF.findall(text)):
+        return True
+    return any(code in output for code in _CODE_OF_ERROR.findall(answer))
