@@ -35,6 +35,7 @@ from localllm.sandbox.protect.repositories.git_settings import (
     used_addresses,
 )
 from localllm.sandbox.protect.repositories.index_entries import settings_of
+from localllm.sandbox.protect.repositories.linked_trees import LinkedTrees, has_entries
 from localllm.sandbox.protect.repositories.nested_repositories import (
     AroundRepositories,
     remotes_elsewhere,
@@ -70,6 +71,7 @@ class HarmfulChanges:
         self._is_listed = is_listed
         self._filters = OwnFilters(root, known.before)
         self._new_trees = NewWorkTrees(root, known)
+        self._trees = LinkedTrees(root, known.before)
         self._around = AroundRepositories()
         self._device = root.lstat().st_dev
 
@@ -85,6 +87,8 @@ class HarmfulChanges:
             return True
         before = self.was(path)
         if after is None:
+            if self._trees.took_along(path):
+                return False
             if before and stat.S_ISDIR(before.mode):
                 return False  # only its path was too long to look into it
             if self._is_judged_by_content(path):
@@ -266,7 +270,7 @@ class HarmfulChanges:
         project."""
         folder = self._root / path.rpartition("/")[0]
         if path.endswith("/.git") and is_of_linked_work_tree(path):
-            return not (_has_entries(folder) and self._has_data_of(path, folder))
+            return not (has_entries(folder) and self._has_data_of(path, folder))
         if is_of_linked_work_tree(path):
             return not os.path.lexists(folder / "HEAD")
         above, git, _ = f"/{path}".rpartition("/.git/")
@@ -278,14 +282,6 @@ class HarmfulChanges:
         before = self.was(git)
         said = gitfile_target(before.content) if before and before.content and stat.S_ISREG(before.mode) else ""
         return bool(said) and has_head(folder / said)
-
-
-def _has_entries(folder: Path) -> bool:
-    try:
-        with os.scandir(folder) as entries:
-            return any(entries)
-    except OSError:
-        return False
 
 
 def harmless_part_of(path: str, before: Entry | None, after: Entry) -> bytes | None:

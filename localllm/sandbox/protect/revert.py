@@ -27,7 +27,6 @@ from localllm.sandbox.protect.command_records import (
 from localllm.sandbox.protect.ending_checks import EndingChecks
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import with_matches
-from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.package_folders import KnownPackages
 from localllm.sandbox.protect.project_folder import ProjectFolder, moved_error
 from localllm.sandbox.protect.protected_paths import (
@@ -35,7 +34,6 @@ from localllm.sandbox.protect.protected_paths import (
     Reach,
     is_git_settings,
     is_made_in_steps,
-    is_of_linked_work_tree,
     look_at,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
@@ -379,18 +377,13 @@ class ProtectedFiles:
         with self._lock:
             if not self._running:
                 return ()
-            changed = self._put_back(_MOST_AT_ONCE, is_spared=lambda path: self._waits(path) or is_spared(path))
-            self._spared = frozenset(path for path in self._spared if not self._waits(path))
+            waits = self._pins.trees(self._known).may_be_removing
+            changed = self._put_back(_MOST_AT_ONCE, is_spared=lambda path: waits(path) or is_spared(path))
+            self._spared = frozenset(path for path in self._spared if not waits(path))
             for path in changed:
                 if self._known.before.get(path, _NOTHING).content is None:
                     del self._known.before[path]  # it could not be restored, and is not looked for again
             return changed
-
-    def _waits(self, path: str) -> bool:
-        """Return whether a change waits for the end of the command. It may be doing what is left of interrupted work,
-        which only runs when the user continues it, or removing a linked work tree."""
-        is_removed = is_of_linked_work_tree(path) and not os.path.lexists(self._root / path)
-        return is_removed or is_unfinished_work(path)
 
     def _put_back(
         self,

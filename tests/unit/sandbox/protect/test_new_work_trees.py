@@ -187,3 +187,35 @@ def test_a_clone_with_its_submodules_keeps_its_settings(root: Path) -> None:
     assert files == ["c/.git/config"]
     settings = '[submodule "lib"]\n\turl = https://evil.example/lib\n'
     assert "d/.git/config" in undone(root, f"git init -q d; printf '{settings}' >> d/.git/config")
+
+
+@pytest.mark.parametrize("tree", ["old", "wt"])
+@pytest.mark.parametrize("command", ["git worktree remove --force {}", "git worktree move {} moved", "rm -rf {}"])
+def test_a_work_tree_goes_with_its_protected_files(root: Path, tree: str, command: str) -> None:
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "worktree", "add", "-q", "old", "-b", "old")
+    git(root / "old", "config", "--worktree", "user.name", "b")
+    files = ProtectedFiles(root, None)
+    for one in ("git worktree add -q wt -b x", "true", command.format(tree)):
+        files.begin()
+        pins, held = files.pins()
+        assert not [path for path in (*pins, *held) if "/old/" in path or "/wt/" in path], "git could not go on"
+        subprocess.run(one, shell=True, cwd=root, check=True, capture_output=True)
+        assert files.check() == files.end() == ()
+    assert not (root / tree).exists()
+    assert not ("moved" in command and git(root / "moved", "status", "--short"))
+
+
+@pytest.mark.parametrize("command", ["rm wt/.envrc", "rm wt/.git; rm -r wt/.vscode", "rm -rf wt; mkdir wt; touch wt/a"])
+def test_what_a_work_tree_loses_comes_back_while_it_is_there(root: Path, command: str) -> None:
+    git(root, "worktree", "add", "-q", "wt", "-b", "x")
+    assert {"wt/.envrc", "wt/.vscode/settings.json"} & {*undone(root, command)}
+
+
+def test_a_submodule_goes_with_its_protected_files(root: Path) -> None:
+    git(root.parent, "clone", "-q", "project", "lib")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "lib")
+    git(root, "commit", "-qm", "two")
+    back = undone(root, "git submodule --quiet deinit -f lib")
+    assert not [path for path in back if path.startswith("lib/")]
+    assert not [*(root / "lib").iterdir()]
