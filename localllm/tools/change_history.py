@@ -236,6 +236,21 @@ class ChangeHistory:
             return set()
         return {*paths} - {change.path for change in status.changes}
 
+    async def files_between(self, before: str, after: str) -> list[str]:
+        """Return the files of the project in which two commits differ; all of `after` if `before` is none."""
+        if not after:
+            return []
+        from localllm.tools.git_execution import Question  # rarely needed
+        from localllm.tools.git_repository import names_in, opened_repository
+
+        options = ("-r", "--name-only", "-z")
+        first, diff = ("ls-tree", *options, after), ("diff-tree", *options, "--relative", "--no-renames", before, after)
+        try:
+            async with opened_repository(self._context) as repository:
+                return [*names_in(await repository.run(Question(diff if before.strip("0") else first)))]
+        except LocalLLMError:
+            return []
+
     def diffs_since(self, position: int) -> list[FileDiff]:
         """Return the diffs of these files since `position`, including changes by others."""
         states = self._snapshots.made.states_since(position)

@@ -71,6 +71,20 @@ class CommitLog:
             return True
         return any(not line.rpartition(b"\t")[2].startswith((b"checkout:", b"reset:")) for line in new.splitlines())
 
+    def committed_between(self) -> tuple[str, str]:
+        """Return the commit before the first that was made since, and the one that is checked out now; "" for both if
+        none was made by `git commit`."""
+        first = last = ""
+        if log := _log_of(self._root):
+            with suppress(OSError), log.open("rb") as file:
+                file.seek(self._size)
+                for line in file.read(_LONGEST_LOG).splitlines():
+                    before, _, rest = line.decode(errors="replace").partition(" ")
+                    if not first and "\tcommit" in rest:
+                        first = before
+                    last = rest.partition(" ")[0]
+        return (first, last) if first else ("", "")
+
 
 def _log_of(root: Path) -> Path | None:
     with suppress(LocalLLMError, OSError):

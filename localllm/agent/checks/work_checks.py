@@ -58,7 +58,8 @@ class WorkChecks:
         """Return what was ordered or is claimed, and was not done."""
         if is_told_to_plan(state.history):
             return []
-        return await asyncio.to_thread(lambda: list(self._each(state, text)))
+        found = await asyncio.to_thread(lambda: list(self._each(state, text)))
+        return [*found, *await self._of_committed_files(state, text)]
 
     def hint(self, state: RunState) -> str:
         """Return how the user keeps what the run was to remember or to note; "" if nothing, or if files changed."""
@@ -447,6 +448,23 @@ class WorkChecks:
         )
         why = ": the last commit failed" if facts.has_failed_commit else ""
         yield Finding("not_committed", reason, contradicts=True, params={"why": why, "tool": tool})
+
+    async def _of_committed_files(self, state: RunState, text: str) -> list[Finding]:
+        """Return that besides the files that were to be committed others are, which the answer does not name."""
+        if not self._facts.has_committed or not request_phrases.asks_for_commit(state.query):
+            return []
+        from localllm.agent.phrases.ordered_commits import files_to_commit  # few requests order a commit
+
+        ordered = files_to_commit(state.query)
+        if not ordered:
+            return []
+        committed = await self._tools.changes.files_between(*self._commits.committed_between())
+        beside = [path for path in committed if not is_among(path, ordered) and path.rpartition("/")[2] not in text]
+        if not beside:
+            return []
+        files, wanted = some_of(list(map(shown, beside))), some_of(list(map(shown, ordered)))
+        reason = Phrase("{paths} committed as well, though only {wanted} was to be", paths=files, wanted=wanted)
+        return [Finding("committed_beside", reason, contradicts=True, params={"paths": files, "files": wanted})]
 
 
 def _orders_work(request: str) -> bool:

@@ -1,0 +1,47 @@
+"""The files that a request orders to commit by their names."""
+
+from localllm.agent.phrases.ordered_commits import files_to_commit
+from tests.support.each import each
+
+
+@each(
+    ("request_", "files"),
+    [
+        ("Commit only README.md with message 'Docs'", ["README.md"]),
+        ("Commit just `docs/a.md` and docs/b.md.", ["docs/a.md", "docs/b.md"]),
+        ("Commit README.md as 'Docs', leave shop/tax.py uncommitted", ["README.md"]),
+        ("Fix the typo in README.md, then commit README.md", ["README.md"]),
+        ("Please commit the changes in shop/tax.py only", ["shop/tax.py"]),
+        ("Commit the docs/ folder with the message 'Docs'", ["docs/"]),
+        ("README.md だけをコミットして。メッセージは Docs", ["README.md"]),
+        ("README.md のみコミットしてください", ["README.md"]),
+        ("README.md と CHANGES.md をコミットして", ["README.md", "CHANGES.md"]),
+        ("tax.py の変更をコミットして", ["tax.py"]),
+    ],
+)
+def test_files_that_are_to_be_committed(request_: str, files: list[str]) -> None:
+    assert files_to_commit(request_) == files
+
+
+@each(
+    "request_",
+    [
+        "Commit everything with the message 'Update README.md'",
+        "Fix the typo in README.md and commit",
+        "Fix README.md and commit it",
+        "Commit README.md and the tests",
+        "Commit README.md and LICENSE",
+        "Commit README.md, then fix tax.py and commit that too",
+        "Commit the changes; README.md describes them",
+        "Don't commit README.md",
+        "Should I commit README.md?",
+        "If the tests pass, commit README.md",
+        "README.md を直してコミットして",
+        "README.md はコミットしないで",
+        "README.md をコミットしたら、tax.py もコミットして",
+        "README.md をコミットメッセージの例に合わせて直して",
+        "What does the last commit change in README.md?",
+    ],
+)
+def test_others_may_be_committed_too(request_: str) -> None:
+    assert files_to_commit(request_) == []
