@@ -46,6 +46,8 @@ _ADDRESS_WITH_SECRET = re.compile(r"://[^/\s@]*@|[^\s\"'/:@]:(?!//)[^\s\"'@]{1,2
 _SECRET = re.compile(r"(?i)token|passw|secret|_auth|authorization|credential|api[-_]?key|bearer")
 _GIT_SECRETS = frozenset({"extraheader", "password", "pass", "token", "oauthtoken", "cookiefile", "smtppass"})
 _WEB_ADDRESS_WITH_SECRET = re.compile(r"https?://[^/\s@]*@")
+_HAS_REMOTE = "hasconfig:remote.*.url:"
+_LONGEST_NAME = 4_096  # of a branch, or an address
 _LISTS = {"excludesfile": "ignore", "attributesfile": "attributes"}
 
 
@@ -182,8 +184,12 @@ def _is_in(root: Path, real: str) -> bool:
 
 
 def _applies(condition: str, file: Path, home: Path, root: Path) -> bool:
-    """Return whether a condition on the location of the repository is met; others are taken as not met."""
+    """Return whether a condition on the repository is met: its location, its branch or the addresses of its remotes."""
     kind, _, pattern = condition.partition(":")
+    if kind == "onbranch":
+        return _is_matched(_branch(root), f"{pattern}**" if pattern.endswith("/") else pattern)
+    if condition.startswith(_HAS_REMOTE):
+        return any(_is_matched(address, condition.removeprefix(_HAS_REMOTE)) for address in _remotes(root))
     if kind not in ("gitdir", "gitdir/i"):
         return False
     if pattern.startswith("./"):
@@ -195,6 +201,37 @@ def _applies(condition: str, file: Path, home: Path, root: Path) -> bool:
     pattern += "*" if pattern.endswith("/") else ""
     place = f"{root}/.git"
     return fnmatchcase(place.lower(), pattern.lower()) if kind.endswith("i") else fnmatchcase(place, pattern)
+
+
+def _is_matched(text: str, pattern: str) -> bool:
+    """Return whether the pattern matches as git's do: `*` within a part of a path, `**` any number of them."""
+    parts = re.split(r"(\*\*/|\*+|\?)", pattern)
+    signs = {"**/": "(?:.*/)?", "*": "[^/]*", "**": ".*", "?": "[^/]"}
+    wanted = "".join(signs.get(part, re.escape(part)) for part in parts)
+    return bool(text) and len(text) <= _LONGEST_NAME and re.fullmatch(wanted, text) is not None
+
+
+def _branch(root: Path) -> str:
+    """Return the branch of the repository that the project is in; "" if none is checked out."""
+    head = _line(_data(root) / "HEAD")
+    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+
+
+def _remotes(root: Path) -> list[str]:
+    data = _data(root)
+    settings = parse(_read(data / (_line(data / "commondir") or ".") / "config"))
+    return [one.value for one in settings if (one.section, one.name) == ("remote", "url")]
+
+
+def _data(root: Path) -> Path:
+    """Return the data of the repository that the project is in. What it says decides only between settings of the
+    user's, so that nobody has to confirm it."""
+    git = next((top / ".git" for top in (root, *root.parents) if os.path.lexists(top / ".git")), root / ".git")
+    return git.parent / _line(git).removeprefix("gitdir: ") if git.is_file() else git
+
+
+def _line(file: Path) -> str:
+    return _read(file).decode("utf-8", "replace").strip()
 
 
 def _is_kept(setting: Setting) -> bool:

@@ -1,6 +1,7 @@
 """What commands get of the user's settings: all that matters for work, and no secret."""
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -202,3 +203,40 @@ def test_an_included_file_lies_beside_the_one_that_names_it(tmp_path: Path) -> N
     (tmp_path / "own").write_text('[includeIf "onbranch:x"]\n\tpath = :(optional)near\n')
     found = [os.path.normpath(one.value) for one in git_settings_of_user({"HOME": str(tmp_path)}) if one.name == "path"]
     assert found == [str(tmp_path / name) for name in ("project/more", "own", "near")]
+
+
+@pytest.mark.parametrize("place", ["project", "linked", "project/below"])
+def test_what_is_included_for_a_branch_or_a_remote_counts_as_for_git(tmp_path: Path, place: str) -> None:
+    home, root = tmp_path.resolve() / "home", tmp_path.resolve() / "project"
+    for folder in (home, root / "below"):
+        folder.mkdir(parents=True)
+    (home / "work").write_text("[user]\n\temail = me@work\n")
+    for words in (
+        ("init", "-q", "-b", "team/x-1" if place != "linked" else "main"),
+        ("remote", "add", "origin", "https://work.example/group/a.git"),
+        ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one"),
+        *([("worktree", "add", "-q", "-b", "team/x-1", "../linked")] if place == "linked" else []),
+    ):
+        subprocess.run(["git", "-C", str(root), *words], check=True)
+    for condition, is_met in {
+        "hasconfig:remote.*.url:https://work.example/**": True,
+        "hasconfig:remote.*.url:https://*.example/*/a.git": True,
+        "hasconfig:remote.*.url:https://work.example/*": False,
+        "hasconfig:remote.*.url:https://play.example/**": False,
+        "onbranch:team/x-1": True,
+        "onbranch:team/": True,
+        "onbranch:**/x-?": True,
+        "onbranch:*": False,
+        "onbranch:main": False,
+    }.items():
+        (home / ".gitconfig").write_text(f'[user]\n\temail = me@home\n[includeIf "{condition}"]\n\tpath = work\n')
+        by_git = subprocess.run(
+            ["git", "-C", str(tmp_path / place), "config", "user.email"],
+            env=os.environ | {"HOME": str(home)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        assert (by_git == "me@work\n") == is_met, condition
+        settings = settings_for({"HOME": str(home)}, tmp_path.resolve() / place)[".gitconfig"].decode()
+        assert ("me@work" in settings) == is_met, condition
