@@ -405,7 +405,7 @@ class LocalLLMCode(Answerer):
         from localllm.rag.chat_model import ChatModel
         from localllm.rag.knowledge_base import KnowledgeBase
 
-        closed = closed_files(self.settings.safety, self.root)
+        closed = closed_files(self.settings.safety, self.root, self.config.own.safety)
         return KnowledgeBase(self.settings, self.root, environ, ChatModel(self.llm_client), closed)
 
     @cached_property

@@ -149,7 +149,7 @@ async def open_researcher(
             open_store=open_store,
             knowledge=await _open_knowledge(setup, options, stack),
             project=setup.root,
-            closed=closed_files(setup.settings.safety, setup.root),
+            closed=closed_files(setup.settings.safety, setup.root, setup.settings.safety),
             caches=setup.caches,
         )
 
@@ -162,7 +162,7 @@ async def _open_knowledge(
         return None
     from localllm.rag.knowledge_base import KnowledgeBase
 
-    closed = closed_files(setup.settings.safety, setup.root)
+    closed = closed_files(setup.settings.safety, setup.root, setup.settings.safety)
     knowledge = KnowledgeBase(setup.settings, setup.root, setup.environ, closed=closed)
     return await stack.enter_async_context(knowledge)
 

@@ -351,7 +351,7 @@ def _load(context: click.Context) -> tuple[Path, Loaded]:
 def _open(context: click.Context) -> KnowledgeBase:
     """Open the knowledge base with the settings here. Raises ConfigurationError, KnowledgeBaseError."""
     project, loaded = _load(context)
-    closed = closed_files(loaded.settings.safety, project)
+    closed = closed_files(loaded.settings.safety, project, loaded.own.safety)
     return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ), closed=closed)
 
 
@@ -367,7 +367,7 @@ async def _with_own(context: click.Context, work: Callable[[KnowledgeBase], Coro
     project, loaded = _load(context)
     if ignored := [key for key in loaded.withheld if key.startswith("rag.")]:
         say(settings_notices(ignored, [])[0])
-    closed = closed_files(loaded.settings.safety, project)
+    closed = closed_files(loaded.settings.safety, project, loaded.own.safety)
     exclude = loaded.settings.project.exclude_patterns
     async with KnowledgeBase(loaded.own, project, os.environ, closed=closed, exclude=exclude) as knowledge:
         return await work(knowledge)
@@ -382,7 +382,7 @@ async def _search(context: click.Context, query: str, collection: str, top_k: in
         if loaded.settings.rag.rerank:
             client = await stack.enter_async_context(open_chat_client(project, loaded.settings.llm, environ))
             model = ChatModel(client) if client else None
-        closed = closed_files(loaded.settings.safety, project)
+        closed = closed_files(loaded.settings.safety, project, loaded.own.safety)
         knowledge = KnowledgeBase(loaded.settings, project, environ, model, closed)
         return await (await stack.enter_async_context(knowledge)).search(query, collection, top_k)
 

@@ -1,14 +1,17 @@
 """Find which files rules close to reading, for packages that do not know the rules."""
 
+import os
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from localllm.base.errors import LocalLLMError
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.paths import find_project
 from localllm.config.schema import SafetySettings
 from localllm.safety.paths import ProjectRoot
-from localllm.safety.rules import closed_to_reading
+from localllm.safety.rules import closed_to_commands, closed_to_reading
 
 
 def closed_patterns(settings: SafetySettings, root: Path) -> tuple[str, ...]:
@@ -24,22 +27,34 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\{match[0]}"
 
 
-def closed_files(settings: SafetySettings, root: Path) -> Callable[[], Callable[[str], bool]]:
-    """Return a function that reads the current rules, for one search or ingest, and returns a predicate:
-    whether an absolute path is that of a file in the project at `root` that a rule closes, so that its content must
-    not be shown."""
+def closed_files(
+    settings: SafetySettings, root: Path, elsewhere: SafetySettings
+) -> Callable[[], Callable[[str], bool]]:
+    """Return a function that reads the current rules, for one search or ingest, and returns a predicate: whether an
+    absolute path is that of a file that a rule closes, so that its content must not be shown. The `settings` are for
+    the project at `root`; `elsewhere` has the user's own rules, which hold in every project."""
     project = ProjectRoot(root)
+    places = closed_to_commands(elsewhere)[0]
+
+    @cache
+    def closed_around(folder: str) -> list[str]:
+        there = find_project(Path(folder))
+        return [os.path.realpath(there / place) for place in places]
+
+    def is_closed_elsewhere(path: str) -> bool:
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(closed) for closed in closed_around(str(real.parent)))
 
     def closed_now() -> Callable[[str], bool]:
         closed = closed_to_reading(settings, project.relative)
 
         def is_closed(path: str) -> bool:
-            if not closed:
+            if not (closed or places):
                 return False
             try:
                 inside = project.relative(path)
-            except LocalLLMError:  # outside the project, to which the rules do not apply
-                return False
+            except LocalLLMError:  # outside the project
+                return bool(places) and is_closed_elsewhere(path)
             return any(folder in (".", inside) or inside.startswith(f"{folder}/") for folder in closed)
 
         return is_closed

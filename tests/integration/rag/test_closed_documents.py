@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 def base(project: Path, safety: SafetySettings) -> KnowledgeBase:
     settings = Settings(rag=RagSettings(embedding_provider="none"), safety=safety)
     environ = {"LOCALLLM_STATE_DIR": str(project.parent / "state")}
-    return KnowledgeBase(settings, project, environ, closed=closed_files(safety, project))
+    return KnowledgeBase(settings, project, environ, closed=closed_files(safety, project, safety))
 
 
 def test_what_was_taken_in_before_the_rule_is_found_no_more(project: Path) -> None:
@@ -70,15 +70,32 @@ def test_the_rules_are_read_once_a_search_and_once_an_ingest(project: Path, monk
     assert len(read) == 1
     assert len(asyncio.run(knowledge.search("warranty of the pump")).hits) > 1
     assert len(read) == 2
-    asyncio.run(LocalDocuments([project], project, closed_files(CLOSED, project)).search("warranty", 5))
+    asyncio.run(LocalDocuments([project], project, closed_files(CLOSED, project, CLOSED)).search("warranty", 5))
     assert len(read) == 3
 
 
 def test_folders_of_research_are_searched_without_it(project: Path) -> None:
-    documents = LocalDocuments([project], project, closed_files(CLOSED, project))
+    documents = LocalDocuments([project], project, closed_files(CLOSED, project, CLOSED))
     assert asyncio.run(documents.search("vault combination zanzibar", 5)) == []
     assert [one.path.name for one in asyncio.run(documents.search("warranty", 5))] == ["pump.md"]
     assert [one.params["count"] for one in documents.remarks] == [1]
+
+
+def test_a_rule_of_one_s_own_closes_files_of_other_projects(tmp_path: Path, project: Path) -> None:
+    """Each in its own project, also through a link; a rule of the project at hand closes nothing elsewhere."""
+    (project / "localllm.toml").touch()
+    (project / "linked.md").symlink_to("secrets/vault.md")
+    here = tmp_path / "here"
+    here.mkdir()
+    settings = Settings(rag=RagSettings(embedding_provider="none"))
+    environ = {"LOCALLLM_STATE_DIR": str(tmp_path / "state")}
+    for own, there in ((SafetySettings(), True), (CLOSED, False)):
+        closed = closed_files(CLOSED, here, own)
+        assert closed()(str(project / "linked.md")) is not there
+        knowledge = KnowledgeBase(settings, here, environ, closed=closed)
+        asyncio.run(knowledge.ingest([project], "own"))
+        assert bool(asyncio.run(knowledge.search("vault combination")).hits) is there
+        assert asyncio.run(knowledge.search("warranty of the pump")).hits
 
 
 @pytest.mark.anyio
