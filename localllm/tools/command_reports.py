@@ -63,6 +63,12 @@ _LONGEST_PATH = 200  # cells of a path that was put back
 _ANSWER_NO = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "diff", "cmp", "git diff", "git grep", "test", "["})
 """Programs whose exit status 1 is an answer, not a failure."""
 
+_STASHED = (
+    "[git stash -a takes .localllm too, which is always there: it stops half-way, as does git stash pop. Use git stash "
+    "push -a -- . ':!.localllm'. What is gone comes back by: git restore --overlay --source='stash@{0}^3' -- . "
+    "':!.localllm']"
+)
+
 _BROKEN_PIPE = late_pattern(r"broken ?pipe|EPIPE", re.IGNORECASE)
 _SIGPIPE = 128 + 13
 
@@ -119,6 +125,8 @@ def remarks_on_exit(
         yield remark_on_encoding(result.encoding)
     for part, status, behind in failed:
         yield f"[{part} exited with {status} (its output was piped into {behind})]"
+    if "stash" in command and (".localllm/" in result.stderr or any(".localllm/" in path for path in result.reverted)):
+        yield _STASHED
     line = line_of(command)
     if folder == "." and any(f"cd: {path}: No such" in result.stderr for path in line.folders if path.startswith("/")):
         yield "[Commands start in the project root: leave out the cd.]"

@@ -1,5 +1,7 @@
 """run_command: what the model reads, what the log keeps, what a person sees. With the real sandbox where one runs."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -499,3 +501,24 @@ async def test_another_search_is_not(tmp_path: Path, command: str) -> None:
     (tmp_path / "link.csv").symlink_to("a.csv")
     context = context_with(tmp_path, SandboxRunner(tmp_path))
     assert "looked for UTF-8" not in (await use(run_command, context, command=command)).for_model
+
+
+@linux
+async def test_a_stash_of_all_is_told_how_to_leave_out_our_own_folder(tmp_path: Path) -> None:
+    """Git would remove it, and could not put it back."""
+    context = context_with(tmp_path, SandboxRunner(tmp_path, state_folder=tmp_path.parent / "state"))
+    make = "git init -q; git config user.name a; git config user.email a@b; echo out > .gitignore; git add .; "
+    subprocess.run(f"{make}git commit -qm a; touch out new", shell=True, cwd=tmp_path, check=True)
+    (tmp_path / ".localllm").mkdir()
+    (tmp_path / ".localllm/.gitignore").write_text("*\n")
+    done = await use(run_command, context, command="git stash -a")
+    advised, back = re.findall(r"(?<=Use |by: )git [^\]]*?':!\.localllm'", done.for_model)
+    assert not (tmp_path / "new").exists()
+    assert "localllm" not in (await use(run_command, context, command=f"{back} && git stash drop -q")).for_model
+    assert all((tmp_path / name).exists() for name in ("out", "new", ".gitignore"))
+    done = await use(run_command, context, command=f"{advised} && ls -A && git stash pop -q && ls -A")
+    assert done.success
+    assert [line for line in done.for_model.split("\n") if line in ("new", "out")] == ["new", "out"], (
+        "only after the pop"
+    )
+    assert all((tmp_path / name).exists() for name in ("out", "new"))
