@@ -347,9 +347,16 @@ class WorkChecks:
             return
         from localllm.agent.phrases import old_names  # most runs rename nothing
 
-        for one in old_names.ordered_renamings(request) if request_phrases.asks_for_change(request) else ():
+        ordered = old_names.ordered_renamings(request) if request_phrases.asks_for_change(request) else []
+        diffs = self._tools.changes.diffs_since(self._position)
+        made = old_names.renamings_made(request, ((one.path, one.diff) for one in diffs))
+        told: set[str] = set()
+        for one in (*made, *ordered):
             places = old_names.places_of_old(self._listing, one, self._tools.readable_text)
-            if places and not phrases.admits_failure(text) and not old_names.says_why(text, one.old, places):
+            if one.old in told or not places or phrases.admits_failure(text):
+                continue
+            if not old_names.says_why(text, one.old, places):
+                told.add(one.old)
                 reason = Phrase("{old} still stands in {places}", old=one.old, places=old_names.listed(places))
                 what = {"old": one.old, "places": old_names.listed(places)}
                 yield Finding("old_name", reason, contradicts=False, params=what)

@@ -1,12 +1,12 @@
 """Find the old name that a request orders to be renamed or replaced, where it still stands in the project."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
 from localllm.agent.phrases.claimed_files import paths_in
-from localllm.agent.phrases.phrase_search import ends_of, sentences_in
+from localllm.agent.phrases.phrase_search import ends_of, has_any, sentences_in
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.regular_files import read_regular
@@ -60,7 +60,7 @@ _KEPT = late_pattern(
 _STAYS = late_pattern(
     r"\b(?:stays?|kept|keep|left|leave|leaving|remains?|unchanged|untouched|intention\w*|on purpose|deliberate\w*"
     r"|unrelated|historic\w*|alias|deprecated|not (?:been )?(?:renamed|replaced|changed)"
-    r"|did not (?:rename|replace|change|touch)|still (?:stands?|has|have|uses?|contains?))\b"
+    r"|did not (?:rename|replace|change|touch)|still (?:stands?|has|have|uses?|contains?|calls?))\b"
     r"|残[しっりる]|そのまま|意図的|互換|無関係|別の|除[いき]|(?:変更|改名|置換|リネーム)し(?:ていま|ていな|ませ|ない)",
     re.IGNORECASE,
 )
@@ -88,6 +88,8 @@ class Renaming(msgspec.Struct, frozen=True):
     old: str
     new: str
     pattern: str
+    near: tuple[str, ...] = ()
+    """Words of which a file with a use has one, in lower case; none if each file may use it."""
 
 
 def ordered_renamings(request: str) -> list[Renaming]:
@@ -107,6 +109,61 @@ def ordered_renamings(request: str) -> list[Renaming]:
             if pattern and not re.search(_whole(old), new):
                 found.append(Renaming(old, new, pattern))
     return found
+
+
+def renamings_made(request: str, diffs: Iterable[tuple[str, str]]) -> list[Renaming]:
+    """Return the definitions that a run has renamed as the request says, whatever its words: it names both, and a diff
+    (with the path of its file) takes the old one away and has the new one. Not where the request names a place, or
+    the old name is to go on working, nor a method that things of other kinds have as well."""
+    text = ends_of(request)
+    if _KEPT.search(text):
+        return []
+    is_everywhere = bool(_EVERYWHERE.search(text))
+    words = {*_IDENTIFIER.findall(text)}
+    gone: dict[str, str] = {}
+    added: dict[str, None] = {}
+    owners: list[str] = []
+    for path, diff in diffs:
+        for match in _DEFINED.finditer(diff):
+            name = next(filter(None, match.groups()[1:]))
+            if name in words and match["sign"] == "-":
+                gone.setdefault(name, path)
+            elif name in words:
+                added[name] = None
+        owners += _OWNER.findall(diff)
+    old, new = [one for one in gone if one not in added], [one for one in added if one not in gone]
+    if len(old) != 1 or len(new) != 1 or old[0] in _SHARED:
+        return []
+    rest = re.sub(rf"(?<!\w)(?:{re.escape(old[0])}|{re.escape(new[0])})(?!\w)", "", text)
+    if _LIMITED.search(rest) and not is_everywhere:
+        return []
+    if distinct := _DISTINCT.search(old[0]) and _uses(old[0], is_everywhere=False):
+        return [Renaming(old[0], new[0], distinct)]
+    stem = gone[old[0]].rpartition("/")[2].partition(".")[0]
+    call = rf"(?<![\w$-]){re.escape(old[0])}(?=\()|\bimport\b[^\n]{{0,200}}\b{re.escape(old[0])}\b"
+    return [Renaming(old[0], new[0], call, tuple({stem.lower(), *(one.lower() for one in owners)}))]
+
+
+_IDENTIFIER = late_pattern(r"(?a:[A-Za-z_]\w{1,60})")
+_DEFINED = late_pattern(
+    r"^(?P<sign>[-+])(?:[ \t]*(?:(?:pub|export|default|async|static|public|private|protected|abstract|final) ){0,4}"
+    r"(?:def|function\*?|fn|func(?: ?\([^()\n]{0,80}\))?|class|struct|enum|interface|trait|sub) (\w{2,60})"
+    r"|(?:export )?(?:const|let|var|val) (\w{2,60})|(\w{2,60}) ?=(?!=)"
+    r"|[ \t]*(?!return|else|await|new|throw)[A-Za-z_][\w<>\[\],*&:]{0,60} \*?(\w{2,60})"
+    r"\([^;()\n]{0,200}\)[^;\n]{0,40}$"
+    r"|[ \t]+(?:async |static ){0,2}(?!if|for|while|switch|catch)(\w{2,60})\([^;()\n]{0,200}\) ?\{$)",
+    re.MULTILINE,
+)
+"""Matches, in a diff, a definition that is taken away or added."""
+_OWNER = late_pattern(r"^[ @+-][^\n]{0,60}?\b(?:class|struct|impl|interface|trait) (\w{3,60})", re.MULTILINE)
+_SHARED = frozenset(
+    "add all any append apply call check clear close copy count create data delete end exists extend fetch filter"
+    " find first flush format get group has index info init insert items join key keys last len length list load"
+    " log main map match max min name new next open parse path pop post print process push put read release remove"
+    " render replace reset reverse run save search send set setup show size slice sort split start state status"
+    " step stop strip sum test text title to update upper value values wait walk write".split()
+)
+"""Names of methods that things of several kinds have."""
 
 
 def _pairs(said: str, *, is_everywhere: bool) -> Iterator[tuple[str, str]]:
@@ -178,6 +235,8 @@ def places_of_old(listing: ProjectListing, renaming: Renaming, read: Callable[[s
         except OSError:  # deleted since, or closed to the user
             continue
         if word not in content or b"\0" in content or (text := read(entry.path)) is None:
+            continue
+        if renaming.near and not has_any(text, renaming.near):
             continue
         lines = enumerate(text.splitlines(), 1)
         found += [f"{shown(entry.path)}:{at}" for at, line in lines if uses.search(line) and not new.search(line)]

@@ -192,7 +192,19 @@ def asks_how(said: str) -> bool:
 
 def may_rename(request: str) -> bool:
     """Return whether it has a word of an order to rename something, or to replace it by another."""
-    words = ("renam", "replac", "change the name", "改名", "リネーム", "置き換え", "置換", "名前")
+    words = (
+        "renam",
+        "replac",
+        "change the name",
+        "call ",
+        "be called",
+        "be named",
+        "改名",
+        "リネーム",
+        "置き換え",
+        "置換",
+        "名前",
+    )
     return has_any(request, words) or (not request.isascii() and has_any(request, ("変え", "変更し", "直し", "にし")))
 
 

@@ -22,6 +22,10 @@ FILES = {
     "ring.c": '#include "ring.h"\n\nint ring_pop(struct ring *r)\n{\n    return 0;\n}\n',
     "test_ring.c": '#include "ring.h"\n\nint main(void)\n{\n    return ring_pop(0);\n}\n',
     "README.md": "# Ring\n\nText.\n",
+    "shop/cart.py": "from shop.tax import with_tax\n\n\nclass Cart:\n    def subtotal(self):\n"
+    "        return with_tax(1)\n",
+    "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_it():\n    assert Cart().subtotal() == 1\n",
+    "other.py": "def of(invoice):\n    return invoice.subtotal()\n",
     "shop/tax.py": "def with_tax(value):\n    return value * 110 // 100\n",
 }
 
@@ -104,3 +108,44 @@ async def test_what_was_changed_or_is_left_is_not_doubted(
 ) -> None:
     said = await told(tmp_path, request_, steps, answer)
     assert not any("[Not changed" in one or "[There is no" in one for one in said), said
+
+
+METHOD = edit("shop/cart.py", "def subtotal", "def net_total")
+TAX = edit("shop/tax.py", "def with_tax", "def add_tax")
+USES = edit("tests/test_cart.py", "subtotal()", "net_total()")
+RENAME = "Rename `subtotal` to `net_total`"
+
+
+@each(
+    ("request_", "step", "answer", "place"),
+    [
+        (f"{RENAME} everywhere", METHOD, "`subtotal` is `net_total` everywhere now.", "tests/test_cart.py:5"),
+        ("Rename the method subtotal of Cart to net_total", METHOD, "Renamed.", "tests/test_cart.py:5"),
+        ("The method subtotal should be called net_total", METHOD, "Renamed it.", "tests/test_cart.py:5"),
+        ("Cart の subtotal を net_total に改名して", METHOD, "改名しました。", "tests/test_cart.py:5"),
+        ("with_tax という関数名を add_tax にして", TAX, "変更しました。", "shop/cart.py:1"),
+    ],
+)
+async def test_a_renamed_definition_is_looked_for_where_it_is_used(
+    tmp_path: Path, request_: str, step: dict[str, Any], answer: str, place: str
+) -> None:
+    said = "\n".join(await told(tmp_path, request_, [step], answer))
+    assert place in said
+    assert "other.py" not in said, "it may be a method of something else"
+
+
+@each(
+    ("request_", "steps", "answer"),
+    [
+        (RENAME, [METHOD, USES], "Renamed in both files."),
+        (f"{RENAME} in shop/cart.py only", [METHOD], "Renamed in shop/cart.py only."),
+        (f"{RENAME}", [METHOD], "Renamed; tests/test_cart.py still calls subtotal, as you have not named it."),
+        (f"{RENAME}, and keep the old name as an alias", [METHOD], "Renamed."),
+        ("Rename test_it to test_net_total", [edit("tests/test_cart.py", "test_it", "test_net_total")], "Renamed."),
+    ],
+)
+async def test_a_renaming_that_is_whole_or_limited_is_not_doubted(
+    tmp_path: Path, request_: str, steps: list[dict[str, Any]], answer: str
+) -> None:
+    said = await told(tmp_path, request_, steps, answer)
+    assert not any("still stands in" in one for one in said), said
