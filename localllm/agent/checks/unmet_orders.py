@@ -9,6 +9,7 @@ from localllm.agent.checks.written_values import ValueSearch, has_word, key_patt
 from localllm.agent.middleware import RunState
 from localllm.agent.phrases.claimed_files import listed_files, paths_in
 from localllm.agent.phrases.old_names import ordered_renamings, places_of_old
+from localllm.agent.phrases.ordered_options import has_option, ordered_options
 from localllm.agent.phrases.ordered_targets import (
     OrderedName,
     OrderedValue,
@@ -79,7 +80,8 @@ def unmet_orders(
     """Return what the request orders and stands nowhere in what was written in this conversation. Reads files.
     `has_claimed`: whether the answer says that something was changed."""
     request = state.goal
-    if not (ordered_values(request) or ordered_names(request)):
+    options = ordered_options(request)
+    if not (options or ordered_values(request) or ordered_names(request)):
         return []
     written = _written(tools, listing, state)
     if written is None:
@@ -89,7 +91,18 @@ def unmet_orders(
         renamings = (one for one in ordered_renamings(request) if one.new == name)
         return any(places_of_old(listing, one, tools.readable_text) for one in renamings)
 
-    return unmet(request, answer, written, says_changed=has_claimed, still_has_old=still_has_old)
+    found = unmet(request, answer, written, says_changed=has_claimed, still_has_old=still_has_old)
+    return [*found, *_unmet_options(options, answer, written)]
+
+
+def _unmet_options(options: Iterable[str], answer: str, written: Written) -> Iterator[Unmet]:
+    """Yield the options that no file has, unless the answer tells of one as left."""
+    missing = [one for one in options if not any(has_option(text, one) for text in written.texts.values())]
+    said = sentences_in(answer)
+    missing = [one for one in missing if not any(_HEDGED.search(part) and has_word(part, one) for part in said)]
+    told = [one for one in missing if f"--{one}" in answer]
+    if missing:
+        yield _nowhere([f"--{one}" for one in missing], is_claimed=bool(told))
 
 
 def claims_all(answer: str) -> bool:

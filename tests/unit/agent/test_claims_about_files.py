@@ -149,3 +149,49 @@ async def test_a_renaming_that_is_whole_or_limited_is_not_doubted(
 ) -> None:
     said = await told(tmp_path, request_, steps, answer)
     assert not any("still stands in" in one for one in said), said
+
+
+COUNT = call("write_file", file_path="wc.py", content="import sys\n\nprint(len(open(sys.argv[1]).read().split()))\n")
+AS_JSON = call(
+    "write_file",
+    file_path="wc.py",
+    content="import json\nimport sys\n\nif '--json' in sys.argv:\n    print(json.dumps(1))\n",
+)
+WRITE, WRITE_JA = (
+    "Write a CLI wc.py that counts words, with an option --json",
+    "単語数を数える wc.py を書いて。--json も付けて",
+)
+
+
+@each(
+    ("request_", "step", "answer", "missing"),
+    [
+        (WRITE, COUNT, "wc.py is done: it prints JSON with --json.", "--json"),
+        (WRITE, COUNT, "Done.", "--json"),
+        (WRITE_JA, COUNT, "wc.py を作成しました。--json で JSON を出力できます。", "--json"),
+        ("Write wc.py that counts words. It takes --json and --top N", AS_JSON, "wc.py is written.", "--top"),
+        ("Write wc.py. Add --dry-run to it", COUNT, "wc.py has --dry-run.", "--dry-run"),
+    ],
+)
+async def test_an_option_that_was_ordered_is_looked_for(
+    tmp_path: Path, request_: str, step: dict[str, Any], answer: str, missing: str
+) -> None:
+    said = "\n".join(await told(tmp_path, request_, [step], answer))
+    assert f"do not contain {missing}" in said
+
+
+@each(
+    ("request_", "step", "answer"),
+    [
+        (WRITE, AS_JSON, "wc.py is done: it prints JSON with --json."),
+        (WRITE, COUNT, "wc.py counts words. --json is not implemented yet."),
+        (WRITE_JA, COUNT, "wc.py を作成しました。--json はまだ実装していません。"),
+        ("Write wc.py, but without an option --json", COUNT, "wc.py is written."),
+        ("Write wc.py and run pylint with the option --errors-only", COUNT, "wc.py is written."),
+    ],
+)
+async def test_an_option_that_is_there_or_left_is_not_doubted(
+    tmp_path: Path, request_: str, step: dict[str, Any], answer: str
+) -> None:
+    said = await told(tmp_path, request_, [step], answer)
+    assert not any("do not contain" in one for one in said), said
