@@ -16,13 +16,17 @@ _FOLDERS_OF_MISE = frozenset({".config", ".mise", ".rtx", "mise", "rtx", "conf.d
 """What its settings name is looked for above these."""
 
 _SOURCING = late_pattern(
-    r"(?m)(?:^|[\s;&|({])(dotenv|dotenv_if_exists|source_env|source_env_if_exists|source|\.)"
+    r"(?m)(?:^|[\s;&|({\\])(dotenv|dotenv_if_exists|source_env|source_env_if_exists|source|\.|use[ \t]vim|use_vim"
+    r"|direnv_apply_dump)"
     r"(?:(?=$|[;&|)])|[ \t]+)(?:--[ \t]+)?"
 )
 _COMMENT = late_pattern(r"(?m)^[ \t]*#.*$")
 _MENTIONED = late_pattern(r"(?<![\w.-])(?<![\w.-]/)(?:[\w.-]+/)*\.env(?:\.[\w-]+)*(?![\w.-])")
 _TOP = late_pattern(r"^(?:\$\{?\w+(?:\[\w*\])?\}?|\$\([^()]*\)|`[^`]*`|~\+?|\{\{[^{}]*\}\})/")
 """What stands for the folder: `$PWD/`, `$(pwd)/`, `{{config_root}}/`."""
+
+_EXPANDED = late_pattern(r"^\$\(expand_path[ \t]+([^()\s]+)\)$")
+"""A function of direnv, which joins a path to the folder."""
 
 _SCRIPT = late_pattern(r"\.(?:sh|bash|zsh|fish|nu|ps1|py|rb|pl|lua|[cm]?[jt]s)\Z")
 _INTERPRETER = late_pattern(r"(?:.*/)?(?:ba|z|da|k|fi)?sh|(?:.*/)?(?:python[\d.]*|node|ruby|perl|source|\.)")
@@ -48,11 +52,12 @@ def sourced_by(path: str, content: bytes) -> Iterator[str]:
     is_of_direnv = name == ".envrc"
     if not (is_of_direnv or _is_of_mise(path)):
         return
-    text = _COMMENT.sub("", content.decode("utf-8", "replace"))
+    text = _COMMENT.sub("", content.decode("utf-8", "surrogateescape"))
+    text = text.replace("\\\n", "") if is_of_direnv else text
     named = [match[0] for match in islice(_MENTIONED.finditer(text), _MOST_NAMED)]
     named += islice(_of_direnv(text) if is_of_direnv else _of_mise(text), _MOST_NAMED)
     above = "" if is_of_direnv else _above(path)
-    for one in dict.fromkeys(_TOP.sub("", one) for one in named):
+    for one in dict.fromkeys(_TOP.sub("", _EXPANDED.sub(r"\1", one)) for one in named):
         if "/activate" not in one:  # of an environment: written whenever that is made anew
             yield one
             if above:
@@ -88,6 +93,8 @@ def _of_direnv(text: str) -> Iterator[str]:
             yield word
         elif match[1].startswith("dotenv"):
             yield ".env"
+        elif match[1].startswith("use"):
+            yield ".vimrc.local"
 
 
 def _word(text: str, start: int) -> tuple[str, int]:

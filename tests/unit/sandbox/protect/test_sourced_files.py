@@ -43,6 +43,10 @@ def files_of_tasks(*names: str) -> set[str]:
         ("mise.toml", "[tasks.build]\nfile = 'scripts/build.sh'\nrun = 'make'", set[str]()),
         (".mise.toml", "[env\n_.file = '.env'", {".env"}),
         (".envrc", 'source "dev env.sh"', {"dev env.sh"}),
+        (".envrc", 'source "$(expand_path scripts/a.sh)"; source_env $(expand_path b)', {"scripts/a.sh", "b"}),
+        (".envrc", "use vim\nuse vim x.vim; use_vim y.vim", {".vimrc.local", "x.vim", "y.vim"}),
+        (".envrc", "\\source a.sh\nsource \\\n  b.sh; direnv_apply_dump c", {"a.sh", "b.sh", "c"}),
+        (".envrc", "use video\nuser vim", set[str]()),
         (".envrc", "source 'dev env.sh' && true", {"dev env.sh"}),
         (".envrc", 'source "$(pwd)/dev.sh"; . $(pwd)/a.sh; . ${ROOT}/b.sh', {"dev.sh", "a.sh", "b.sh"}),
         (".envrc", "# First copy .env.example.\n  # A source of trouble: the proxy\nPATH_add bin", set[str]()),
@@ -300,3 +304,16 @@ def test_more_files_for_mise_than_are_looked_at_are_said(
             put(root / f"env.d/{made}.txt")
         files.end()
         assert files.is_overlooked == is_said
+
+
+def test_a_name_that_is_no_utf_8_is_protected(tmp_path: Path) -> None:
+    root, name = tmp_path.resolve(), os.fsdecode("フック.sh".encode("cp932"))
+    (root / ".envrc").write_bytes(b"source_env " + os.fsencode(name) + b"\n")
+    (root / "mise.toml").write_bytes(b"[env]\n_.file = '" + os.fsencode(name) + b".env'\n")
+    for one in (name, f"{name}.env"):
+        (root / one).write_text("old")
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.begin()
+    for one in (name, f"{name}.env"):
+        (root / one).write_text("evil")
+    assert set(files.end()) == {name, f"{name}.env"}
