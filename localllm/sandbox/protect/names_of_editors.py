@@ -63,7 +63,17 @@ EDITORS = (
             "omnisharp.json",
             ".nixd.json",
             ".sourcekit-lsp",
+            "protols.toml",  # README of protols: the paths of protoc and clang-format
+            "veridian.yml",  # of verible and verilator
+            ".svls.toml",  # README of svls: libraries that it loads
+            ".emmyrc.json",  # of emmylua: `externalTool`, run when a file is formatted
+            ".emmyrc.lua",
         ),
+    ),
+    Believer(
+        "Ruby LSP, Sorbet, Steep",
+        "opening the folder: Ruby, and options that name a program (srb: `--watchman-path`) or files to write",
+        ("ruby_lsp/addon.rb", "sorbet/config", "Steepfile"),  # deeper add-ons: see `content_rules`
     ),
     Believer("Trunk Check", "a change of a file, with its service running", (".trunk",)),
     Believer(

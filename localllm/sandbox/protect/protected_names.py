@@ -42,6 +42,7 @@ BELIEVED = (
     ),
     Believer("git daemon, cgit", "serving the folder around: they publish what has it", (".git/git-daemon-export-ok",)),
     Believer("Git LFS", "getting or pushing large files", (".lfsconfig",)),  # the server, and so who gets the password
+    Believer("sentry-cli", "any command: who gets the user's token (`url`)", (".sentryclirc",)),
     Believer("DVC", "getting or pushing data, also by its git hooks", (".dvc/config", ".dvc/config.local")),
     Believer("DataLad", "getting data: which password goes to which address", (".datalad/providers",)),
     Believer(
@@ -294,12 +295,17 @@ BELIEVED = (
             "$irbrc",
             "irb.rc",
             ".ghci",
+            ".ghcid",  # options of ghcid, also `--command`
             ".jdbrc",
             "jdb.ini",
             ".gnuplot",
             ".spiceinit",  # of ngspice, which has `shell COMMAND`
             "spice.rc",
             "xschemrc",  # of xschem: Tcl
+            ".magicrc",  # of magic: Tcl
+            ".cdsinit",  # of Virtuoso, as the next: SKILL
+            ".simrc",
+            ".synopsys_*.setup",  # of dc_shell and its like: Tcl
             ".Rprofile",
             ".radian_profile",
             "renv/activate.R",  # which nearly every `.Rprofile` sources that there is

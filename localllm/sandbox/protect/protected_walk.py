@@ -12,7 +12,7 @@ from pathlib import Path
 
 from localllm.base.file_watch import NAMES, Touched, Watcher
 from localllm.base.folded_names import folded
-from localllm.sandbox.protect.content_rules import RULES, STANDINS, VERSIONS
+from localllm.sandbox.protect.content_rules import ADDON, RULES, STANDINS, VERSIONS, is_judged_by_content
 from localllm.sandbox.protect.folder_listings import MOST_BYTES, FolderListings
 from localllm.sandbox.protect.name_patterns import is_like
 from localllm.sandbox.protect.protected_paths import (
@@ -41,7 +41,7 @@ _IN_DATA = {"head", "objects", "refs", *(name.partition("/")[0].casefold() for n
 _JUDGED = frozenset({ATTRIBUTES, VERSIONS, RULES, STANDINS})
 """Protected from certain content only."""
 
-_LOOKED_FOR = WHOLE | {".git", *_JUDGED, *IN_OTHERS} | _IN_DATA | IN_HIDDEN
+_LOOKED_FOR = WHOLE | {".git", ADDON, *_JUDGED, *IN_OTHERS} | _IN_DATA | IN_HIDDEN
 _IN_PACKAGES = tuple(f"/{name}/" for name in SKIPPED)
 _MOST_FOLDERS = 200_000
 _MOST_WHOLE = 50_000  # folders in one that is protected as a whole
@@ -281,7 +281,7 @@ class _Search:
             or (name in IN_OTHERS and _is_link_on_the_way(entry))
         ):
             self._take_whole(path, entry)
-        elif name in _JUDGED and not is_folder:
+        elif not is_folder and (name in _JUDGED or (name == ADDON and is_judged_by_content(path))):
             self.leaves.append(path)
         elif is_folder and name in SKIPPED:
             self.reach.last[path] = inode(self._root / path)

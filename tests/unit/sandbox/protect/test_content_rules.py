@@ -103,3 +103,20 @@ def test_the_tools_for_files_write_versions_and_no_template(root: Path) -> None:
     with pytest.raises(SafetyViolationError, match=r"\.tool-versions"):
         files.write_bytes("new/.tool-versions", b"{% if exec(command='x') %}", create_only=True)
     assert not (root / "new").exists()
+
+
+def test_an_addon_of_ruby_lsp_is_nobodys_but_the_users_at_any_depth(root: Path) -> None:
+    addons = {"lib/ruby_lsp/addon.rb", "lib/ruby_lsp/x/addon.rb", "ruby_lsp/x/y/Addon.rb", "a/ruby_lsp"}
+    others = {"lib/ruby_lsp/x/listener.rb", "lib/addon.rb"}
+    put(root / "ruby_lsp/old/addon.rb", "mine")
+    files = ProtectedFiles(root, None, coarse=50_000_000)
+    files.begin()
+    for name in (addons | others) - {"a/ruby_lsp"}:
+        put(root / name, "`id`")
+    put(root / "ruby_lsp/old/addon.rb", "`id`")
+    (root / "a").mkdir()
+    (root / "a/ruby_lsp").symlink_to("../lib")
+    assert set(files.end()) == addons | {"ruby_lsp/old/addon.rb"}
+    assert (root / "ruby_lsp/old/addon.rb").read_text() == "mine"
+    with pytest.raises(SafetyViolationError):
+        ProjectRoot(root).write_bytes("lib/ruby_lsp/x/addon.rb", b"`id`")
