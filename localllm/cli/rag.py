@@ -27,6 +27,7 @@ from localllm.rag.knowledge_base import KnowledgeBase
 from localllm.rag.locations import delivered_collections, delivered_remark
 from localllm.rag.records import Collection, Found, IngestReport
 from localllm.safety.closed_files import closed_files
+from localllm.safety.hard_links import close_other_names
 from localllm.text.sanitising import clean, json_report
 
 _SHOWN_OF_A_HIT = 500  # characters
@@ -348,10 +349,15 @@ def _load(context: click.Context) -> tuple[Path, Loaded]:
     return project, loaded
 
 
+def _closed(loaded: Loaded, project: Path) -> Callable[[], Callable[[str], bool]]:
+    """Return which files rules close, under all their names."""
+    return closed_files(close_other_names(loaded.settings.safety, project), project, loaded.own.safety)
+
+
 def _open(context: click.Context) -> KnowledgeBase:
     """Open the knowledge base with the settings here. Raises ConfigurationError, KnowledgeBaseError."""
     project, loaded = _load(context)
-    closed = closed_files(loaded.settings.safety, project, loaded.own.safety)
+    closed = _closed(loaded, project)
     return KnowledgeBase(loaded.settings, project, loaded.allowed_environ(os.environ), closed=closed)
 
 
@@ -367,7 +373,7 @@ async def _with_own(context: click.Context, work: Callable[[KnowledgeBase], Coro
     project, loaded = _load(context)
     if ignored := [key for key in loaded.withheld if key.startswith("rag.")]:
         say(settings_notices(ignored, [])[0])
-    closed = closed_files(loaded.settings.safety, project, loaded.own.safety)
+    closed = _closed(loaded, project)
     exclude = loaded.settings.project.exclude_patterns
     async with KnowledgeBase(loaded.own, project, os.environ, closed=closed, exclude=exclude) as knowledge:
         return await work(knowledge)
@@ -382,7 +388,7 @@ async def _search(context: click.Context, query: str, collection: str, top_k: in
         if loaded.settings.rag.rerank:
             client = await stack.enter_async_context(open_chat_client(project, loaded.settings.llm, environ))
             model = ChatModel(client) if client else None
-        closed = closed_files(loaded.settings.safety, project, loaded.own.safety)
+        closed = _closed(loaded, project)
         knowledge = KnowledgeBase(loaded.settings, project, environ, model, closed)
         return await (await stack.enter_async_context(knowledge)).search(query, collection, top_k)
 

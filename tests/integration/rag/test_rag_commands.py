@@ -142,6 +142,14 @@ def test_what_the_chat_model_says_of_documents_is_not_the_users_and_is_made_anew
         assert described() == ("Mine.", True)
 
 
+def test_a_closed_file_is_closed_under_its_other_names(call: Call) -> None:
+    Path("localllm.toml").write_text('[safety]\ndeny = ["read_file(secret.md)"]\n')
+    Path("secret.md").write_text("# Vault\n\nThe combination is zanzibar.\n")
+    Path("docs/copy.md").hardlink_to("secret.md")
+    assert "skipped docs/copy.md: a rule forbids reading it" in call("ingest", "docs", "-c", "manuals").output
+    assert "zanzibar" not in call("search", "combination of the vault").output
+
+
 def test_a_collection_of_the_project_alone(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     call("ingest", "docs", "-c", "manuals", "--project")
     assert "for this project only" in call("status").output
