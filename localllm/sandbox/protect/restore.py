@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -22,7 +23,7 @@ _MOST_KEPT = 16_000_000  # bytes of a file that is copied
 _MOST_COPIED = 100_000_000  # bytes of all files copied at one time
 _MOST_ENTRIES = 10_000
 _DEEPEST = 50
-_LONGEST = 3.0  # seconds to delete a folder that a running command may be filling
+_LONGEST = 3.0  # seconds to look through, or delete, a folder that a running command may be filling
 
 
 class Restorer:
@@ -51,6 +52,7 @@ class Restorer:
         self._started = started
         self._identity = identity
         self._copied: set[tuple[int, int]] = set()
+        self._numbers: dict[str, count[int]] = {}
         self._room, self._entries = _MOST_COPIED, _MOST_ENTRIES
         self._fd = -1
 
@@ -258,12 +260,15 @@ class Restorer:
     def _put_aside(self, name: str, folder: int) -> None:
         """Give each file at the name, or below it, that was there before and was not copied another name, beside what
         is in the project."""
+        until = time.monotonic() + (_LONGEST if self._is_held else float("inf"))
         with suppress(OSError, RecursionError):
             self._name_anew(name, folder)
             for _, _, names, inner in os.fwalk(name, dir_fd=folder):
                 for one in names:
                     with suppress(OSError):
                         self._name_anew(one, inner)
+                    if time.monotonic() > until:
+                        return
 
     def _name_anew(self, name: str, folder: int) -> None:
         about = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -271,7 +276,7 @@ class Restorer:
         if not is_earlier or (about.st_dev, about.st_ino) in self._copied:
             return
         base = "file" if is_protected(f"{name}.aside1") else name
-        for number in count(1):
+        for number in self._numbers.setdefault(base, count(1)):
             new = f"{base}.aside{number}"
             try:  # a link takes no name that a command has given meanwhile
                 os.link(name, new, src_dir_fd=folder, dst_dir_fd=self._fd, follow_symlinks=False)
