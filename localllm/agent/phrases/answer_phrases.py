@@ -83,7 +83,9 @@ _ADMITTED_JA = (
 _NOTHING_NEEDED = (
     r"(?i)\balready\b|\bno (?:code |further |other )?(?:change|edit|fix|update|action)s? (?:is |are |was "
     r"|were )?(?:needed|necessary|required)\b|\b(?:nothing|there is nothing|no need) to (?:change|do|fix|rename"
-    r"|remove|update|add)|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere(?: is| are|'s) no\b|\bno longer\b"
+    r"|remove|update|add)|\bnothing (?:worth|that (?:needs|could|should)|(?:left )?to (?:optimi[sz]e|improve"
+    r"|clean|simplify|speed|correct|repair|tidy))\b"
+    r"|\bdoes(?: not|n't) (?:exist|need|occur|appear)\b|\bthere(?: is| are|'s) no\b|\bno longer\b"
     r"|\bthere (?:is|are)(?:n't| not) any\b"
     r"|\b(?:so|therefore) (?:I|we)(?:'ve| have)? (?:removed|changed|deleted|edited|touched) nothing\b"
     r"|\b(?:removed|changed|deleted|edited|touched) nothing,? (?:because|since|as)\b"
@@ -100,7 +102,9 @@ _LEFT_AS_IS = (
     r"(?i)\b(?:left|leave|leaving|kept|keep|keeping) "
     r"(?!(?:(?:every|any)thing else|(?:all )?(?:the )?(?:others?|rest|remaining))\b)(?:[^.\n]|\.\w){1,60}"
     r"\b(?:unchanged|untouched|alone|as[- ]is"
-    r"|as (?:it|they) (?:is|are|was|were))\b|\b(?:made|making|did not make|didn't make) (?:no|any) (?:\w+ )?(?:changes"
+    r"|as (?:it|they) (?:is|are|was|were))\b"
+    r"|\bi(?:'ve| have)? left (?:it|them|those|these|that|everything)(?=[.,;:!)]|\s*$| there\b| in place\b)"
+    r"|\b(?:made|making|did not make|didn't make) (?:no|any) (?:\w+ )?(?:changes"
     r"|edits)\b|そのままに(?:し|なって)"
     r"|(?:変更|修正|編集|更新)(?:は|を)?(?:何も)?(?:加え|行って|行い|して|し)(?:ていま|いま|ま)せん"
 )
@@ -165,7 +169,9 @@ _FIXED_TEST = (
 _NOT_RUN = (
     r"(?i)(?:\b(?:not|never|without|un)|n't)(?: yet| been| having| be| actually| able to)*[ -]?(?:run|ran|running"
     r"|tested|test|executed|execute|verified|verify|checked|tried|compiled|built)\b|\bno tests? (?:was|were|is"
-    r"|are) run\b|\bnothing was run\b|untested|unverified|(?:実行|検証|確認|テスト)(?:は|を)?(?:して(?:い)?ません"
+    r"|are) run\b|\bnothing (?:was|has been) (?:run|tested|executed|tried|checked)\b"
+    r"|\b(?:ran|run|executed|tested|tried|checked|verified) (?:nothing|none|neither|no (?:tests?|checks?|commands?))\b"
+    r"|untested|unverified|(?:走らせ|動かし|回し|流し|試し)て(?:い)?ません|(?:実行|検証|確認|テスト)(?:は|を)?(?:して(?:い)?ません"
     r"|していない|できません|しませんでした|行っていません|未実施)|未実行|未検証|未確認|未テスト"
 )
 _NO_TESTS = (

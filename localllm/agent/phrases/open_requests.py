@@ -12,7 +12,10 @@ _WAIT = (
     r"|(?:\A|[.;:!,\n(–—]\s{0,3}|\b(?:but|and|please|just|yet)\s)"
     r"(?:don't|do not) (?:write|save|apply|change|commit) (?:it|them|this|that|anything)"
     r"(?: yet| to (?:the )?(?:files?|disk))"
-    r"|\bask me first\b|\bwait (?:for|until) (?:my|i)\b"
+    r"|\bask me first\b|\bfirst,? (?:please )?(?:(?:show|tell|ask) me|propose|suggest)\b(?![^.\n]{0,120}\bthen\b)"
+    r"|\b(?:show|tell) me\b[^.\n]{1,40} first(?=[.!;,]|\s*$)(?![^.\n]{0,80}\bthen\b)"
+    r"|\bbefore (?:you |any)[^,.\n]{1,40}, (?:please )?(?:show|tell|ask) me\b"
+    r"|\bwait (?:for|until) (?:my|i)\b"
 )
 _WAIT_JA = (
     r"(?:保存|変更|修正|上書き|反映|編集|作業|適用|実行|書き換え)(?:する|を始める)?前に[^。\n]{0,16}"
@@ -37,6 +40,7 @@ _CONDITION = (
     rf"(?:just |please |then )?{_LEAVE}\b"
     r"|\b(?:leave|keep|skip)\b[^.;\n]{1,40}\b(?:if|unless)\b|(?:^|[,;] )only (?:do (?:it|that|so) )?(?:if|when|where)\b"
     r"|\bunless (?:it|they|that|there)\b"
+    r"|\b(?:fix|change|correct|update|adjust|repair|remove) (?:it|that|this|them|those) (?:only )?if\b"
     r"|\bif (?:so\b|needed|necessary|required|any\b|(?:it|that) (?:exists|makes sense))"
     r"|\bwhere (?:needed|necessary|it makes sense)\b|\b(?:fine|ok(?:ay)?) to (?:say|leave|change nothing)\b"
 )

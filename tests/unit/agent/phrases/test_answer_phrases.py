@@ -8,7 +8,10 @@ from localllm.agent.phrases import answer_phrases
 from localllm.agent.phrases.answer_phrases import (
     admits_failing_tests,
     admits_failure,
+    admits_not_run,
+    finds_none,
     names_as_open,
+    needs_nothing,
     says_all_pass,
     says_changed,
     says_committed,
@@ -118,6 +121,52 @@ def test_a_long_row_of_digits_is_no_count_of_failures() -> None:
 )
 def test_whether_it_wants_what_it_could_read(answer: str, wants: bool) -> None:
     assert wants_input(answer) == wants
+
+
+@each(
+    ("answer", "is_said"),
+    [
+        ("`words(text)` is added to src/slug.js. It has no test yet, and I ran nothing.", True),
+        ("I fixed subtotal and ran nothing after that.", True),
+        ("I checked nothing.", True),
+        ("Nothing has been executed since.", True),
+        ("I ran no tests after the edit.", True),
+        ("直しました。テストは走らせていません。", True),
+        ("直しましたが、まだ動かしていません。", True),
+        ("I ran everything.", False),
+        ("Nothing else was changed.", False),
+        ("テストを走らせました。", False),
+    ],
+)
+def test_that_nothing_was_run_is_said_in_many_words(answer: str, is_said: bool) -> None:
+    assert admits_not_run(answer) == is_said
+
+
+@each(
+    ("answer", "is_said"),
+    [
+        ("`subtotal` is linear; there is nothing worth optimising. Shall I fix the bug in line 16?", True),
+        ("There is nothing left to clean.", True),
+        ("Nothing that needs cleaning was found.", True),
+        ("There is nothing to improve.", True),
+        ("I optimised it; it is worth nothing to you now.", False),
+    ],
+)
+def test_that_nothing_is_to_be_done(answer: str, is_said: bool) -> None:
+    assert needs_nothing(answer) == is_said
+
+
+@each(
+    ("answer", "is_said"),
+    [
+        ("The work tree is clean; only ignored caches are there, and I left them.", True),
+        ("The caches are ignored by git, so I left those in place.", True),
+        ("I left everything else.", False),
+        ("I cleaned up.", False),
+    ],
+)
+def test_that_all_was_left_as_it_is(answer: str, is_said: bool) -> None:
+    assert finds_none(answer, "Clean up the repository") == is_said
 
 
 def test_plain_answers_need_no_pattern_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
