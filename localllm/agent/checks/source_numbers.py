@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import date, timedelta
 from functools import cached_property
 from io import StringIO
 from itertools import chain
@@ -81,6 +82,14 @@ _LEAST_DIGITS = 4
 """So many digits hardly stand for anything else."""
 _LEAST_COUNT = 10
 """A smaller number without a unit may be said in words, or count something of the text."""
+_BARE_MONTH = late_pattern(r"(?<![A-Za-z])(?:May|March|Mar|Sept)(?![A-Za-z])")
+_BARE = {"May": 5, "March": 3, "Mar": 3, "Sept": 9}
+_NEXT_WEEKDAY = late_pattern(
+    r"(?i)\b(?:next|this|coming|on|by) (mon|tues|wednes|thurs|fri|satur|sun)day\b"
+    r"|(?:来週|今週|次|翌週)の?([月火水木金土日])曜"
+)
+_WEEKDAYS = ("mon", "tues", "wednes", "thurs", "fri", "satur", "sun")
+_MOST_STARTS, _MOST_DATES = 20, 40
 _YEAR = 10_000
 """In the value of a date."""
 _LONGEST = 100_000
@@ -110,7 +119,7 @@ def strange_numbers(
         places = ((one, english.find(one)) for one in _strange_in(english, stated, given, kind, request, read))
         meant = [plain[at : at + len(one)] if at >= 0 else one for one, at in places]
         found = min(found, meant, key=len)
-    return found[:_MOST_NAMED]
+    return [one.rstrip(".") for one in found[:_MOST_NAMED]]
 
 
 def _strange_in(
@@ -194,7 +203,11 @@ class _Values:
         plain = unicodedata.normalize("NFKC", written)
         if short := _SHORT_DATE.match(plain.strip(" (")):
             day = int(short[1]), int(short[2])
-            return day in self._dates or day[::-1] in self._dates or short[0] in "".join(self._texts)
+            is_known = day in self._dates or day[::-1] in self._dates or short[0] in "".join(self._texts)
+            if is_known or short[0] == plain.strip(" ("):
+                return is_known
+        if (name := plain.strip(" .")) in _BARE:
+            return _BARE[name] in self._bare_months
         found = quantities(written)
         if not found:
             return False
@@ -204,10 +217,55 @@ class _Values:
             return True
         if one.kind == "date" and one.value >= _YEAR and one.value % _YEAR == 0:
             return one.value / _YEAR in self._later_years
+        if one.kind == "date":
+            return self._names_month(int(one.value)) or int(one.value) in self._later_days
         if one.kind in ("money", "percent", "data", "mass", "length", *SOFT):
+            if one.kind == "money" and any(_is_part(one, all_of_it, self._factors) for all_of_it in self._stated):
+                return True
             sums = self._sums
             return sums is None or any(abs(value - one.value) <= max(one.step / 2, 0.006) for value in sums)
+        if one.kind == "duration" and one.unit == "month" and one.value in self._spans_of_months:
+            return True
         return one.kind == "duration" and any(self._lasts(days, one) for days in self._spans)
+
+    @cached_property
+    def _bare_months(self) -> set[int]:
+        """The months whose names may be other words as well, and stand alone in a text: May, March."""
+        return {_BARE[one[0]] for text in self._texts for one in _BARE_MONTH.finditer(text)}
+
+    def _names_month(self, day: int) -> bool:
+        """Return whether a date is such a month, maybe with a year that a text has."""
+        year, month = day // _YEAR, day // 100 % 100
+        return day % 100 == 0 and month in self._bare_months and (not year or str(year) in self._digits)
+
+    @cached_property
+    def _later_days(self) -> set[int]:
+        """The days that are a stated length of time after stated ones, or the last ones before."""
+        every = self._stated
+        starts = [int(one.value) for one in every if one.kind == "date" and one.value >= _YEAR and one.value % 100]
+        lengths = [one for one in every if one.kind == "duration"]
+        ends = [end for start in starts[:_MOST_STARTS] for one in lengths[:_MOST_STARTS] if (end := _after(start, one))]
+        found = {day for end in ends for day in (end, end - timedelta(days=1))}
+        weekdays = {_weekday(one) for text in self._texts for one in _NEXT_WEEKDAY.finditer(text)}
+        days = [day for start in starts[:_MOST_STARTS] if weekdays and (day := _day_of(start))]
+        next_days = (day + timedelta(days=after) for day in days for after in range(1, 15))
+        found |= {day for day in next_days if day.weekday() in weekdays}
+        numbers = {day.year * _YEAR + day.month * 100 + day.day for day in found}
+        return numbers | {number % _YEAR for number in numbers}
+
+    @cached_property
+    def _factors(self) -> set[float]:
+        return {one.value for one in self._stated if one.kind == "ratio" and one.value > 1}
+
+    @cached_property
+    def _spans_of_months(self) -> set[int]:
+        """The months from one stated month to another, with and without the last."""
+        days = {int(one.value) for one in self._stated if one.kind == "date"}
+        months = {(day // _YEAR * 12, day // 100 % 100) for day in days if day // 100 % 100}
+        months |= {(year, month) for year in {0, *(year for year, _ in months)} for month in self._bare_months}
+        every = sorted({(year, year + month) for year, month in months})[:_MOST_DATES]
+        spans = {later - earlier for year, earlier in every for other, later in every if bool(year) == bool(other)}
+        return {span + last for span in spans if span > 0 for last in (0, 1)}
 
     @cached_property
     def _sums(self) -> set[float] | None:
@@ -237,6 +295,38 @@ class _Values:
     def _lasts(days: int, one: Quantity) -> bool:
         length = one.value * 30.44 if one.unit == "month" else one.value / 86_400
         return abs(length - days) <= max(2.0, 0.06 * days)
+
+
+def _is_part(one: Quantity, whole: Quantity, factors: set[float]) -> bool:
+    """Return whether a number is that of which another is a stated multiple."""
+    if (one.kind, one.unit) != (whole.kind, whole.unit):
+        return False
+    return any(abs(whole.value / factor - one.value) <= max(one.step / 2, 0.006) for factor in factors)
+
+
+def _weekday(found: re.Match[str]) -> int:
+    return _WEEKDAYS.index(found[1].lower()) if found[1] else "月火水木金土日".index(found[2])
+
+
+def _day_of(value: int) -> date | None:
+    try:
+        return date(value // _YEAR, value // 100 % 100, value % 100)
+    except ValueError:
+        return None
+
+
+def _after(start: int, length: Quantity) -> date | None:
+    """Return the day that a length of time in months, or in days, begins after; None if there is none."""
+    day = _day_of(start)
+    if day is None:
+        return None
+    try:
+        if length.unit != "month":
+            return day + timedelta(seconds=length.value)
+        months = day.year * 12 + day.month - 1 + int(length.value)
+        return day.replace(year=months // 12, month=months % 12 + 1)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _rows(text: str) -> list[list[str]]:

@@ -100,3 +100,7 @@ def test_long_texts_are_read_in_time_that_grows_with_them() -> None:
 )
 def test_the_items_of_a_list_are_counted(answer: str, written: str, found: tuple[str, int] | None) -> None:
     assert miscounted(answer, written) == found
+
+
+def test_a_full_stop_is_no_part_of_a_date() -> None:
+    assert strange_numbers("It is due on 5 April.", {"a.md": "Due on 6 May."}, "summary", "") == ["5 April"]
