@@ -120,6 +120,8 @@ class RunFacts:
         """All changed files, each with the number of the last call that changed more than its layout, or 0."""
         self.failed_edit = ""
         """The file of the latest edit, if that failed and no later one succeeded."""
+        self.outside_edit = ""
+        """The path of the newest edit, if that was refused as it is outside of the project."""
         self._open_edits: dict[str, int] = {}
         self.lost_edits: dict[str, LostEdit] = {}
         """The newest edit of a file that failed, if only other places of the file were edited since."""
@@ -244,6 +246,7 @@ class RunFacts:
 
     def _note_edit(self, result: ToolResult, changed: dict[str, int]) -> None:
         key = result.error.key if result.error else ""
+        self.outside_edit = _path_of(result) if key.startswith("path_outside") else ""
         if result.success and not changed and result.payload.get("changed", True):  # earlier versions are not stored
             changed[str(result.payload.get("file_path") or _path_of(result))] = self.calls
         if result.success:
