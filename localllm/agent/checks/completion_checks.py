@@ -76,6 +76,15 @@ def mismatch(reason: Phrase) -> Notice:
     return Notice(text=_("The answer does not match what was done: {reason}.", reason=str(reason).rstrip(".。")))
 
 
+def _doubt(finding: Finding) -> Notice:
+    """Return the notice of a finding that the model is told of. What only was not checked contradicts nothing: the run
+    may end well with it."""
+    if finding.contradicts:
+        return mismatch(finding.reason)
+    reason = str(finding.reason).rstrip(".。")
+    return Notice(text=_("The model was asked about what could not be verified: {reason}.", reason=reason))
+
+
 class Ending(msgspec.Struct, frozen=True):
     """How a run's answer compares with its facts: what `contradicts` it, and what else was not checked. `first`: the
     answer to which it only adds."""
@@ -223,7 +232,7 @@ class Finishing(Middleware):
                     self._told.add(finding.name)
                     if not finding.contradicts:
                         self._first.doubt(text, self._tools.changes.position, finding.name)
-                    state.emit(mismatch(finding.reason))
+                    state.emit(_doubt(finding))
                     return Inject(remark(finding.name, **finding.params))
         self.ending = Ending(
             tuple(finding.reason for finding in findings if finding.contradicts),

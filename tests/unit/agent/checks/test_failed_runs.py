@@ -9,7 +9,7 @@ import pytest
 from localllm.agent.checks.completion_checks import Finishing
 from localllm.agent.history import History
 from localllm.agent.middleware import Inject, RunState
-from localllm.base.events import ToolCall, Usage
+from localllm.base.events import Notice, ToolCall, Usage
 from localllm.base.jsontext import encode_json
 from localllm.llm.messages import AssistantMessage, Completion
 from localllm.tools.results import ToolResult
@@ -101,6 +101,26 @@ async def test_what_else_was_done_counts(
 ) -> None:
     said, _ = await told(tmp_path, request_, results, answer)
     assert bool(said) == is_told, said
+
+
+@pytest.mark.parametrize(
+    ("request_", "results", "answer", "headline"),
+    [
+        ("Run the tests", [ran(TESTS, 1, FAILED)], "All is well.", "The answer does not match what was done: "),
+        ("Add -Wextra to the flags", [MAKEFILE, BROKEN], "`-Wextra` is added.", "The model was asked about what could"),
+    ],
+)
+async def test_the_user_reads_of_a_mismatch_only_where_the_run_is_not_finished_by_it(
+    tmp_path: Path, request_: str, results: list[ToolResult], answer: str, headline: str
+) -> None:
+    finishing, state = finishing_after(tmp_path, request_, results)
+    events: list[object] = []
+    state.emit = events.append
+    said = Completion(AssistantMessage(answer), "stop", Usage())
+    await finishing.after_answer(state, said)
+    assert [one.text.startswith(headline) for one in events if isinstance(one, Notice)] == [True]
+    await finishing.after_answer(state, said)
+    assert bool(finishing.ending.contradicts) == headline.startswith("The answer does not")
 
 
 SERVING = "python3 -m http.server 8000 &"
