@@ -484,6 +484,7 @@ class LocalLLMCode(Answerer):
             closed=closed,
             knowledge=lambda: None if is_strange else self.knowledge(),
             chosen_model=lambda: self.chosen_model,
+            notify=self._front_end.notify,
         )
 
     def _own_tools(self) -> tuple[Tool, ...]:

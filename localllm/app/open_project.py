@@ -1,7 +1,7 @@
 """The parts that all conversations in a project share."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ class OpenProject(msgspec.Struct, frozen=True):
     """The parts all conversations in a project share. `here` is the current folder in it; `storage` has the project's
     data; `own_tools` are tools from higher packages; `advisers` are asked by a stuck agent; `closed` are paths that
     rules deny reading; `knowledge` opens the collections, if there are any; `chosen_model` returns the
-    model that the user has switched to, "" for none."""
+    model that the user has switched to, "" for none; `notify` shows the user a message."""
 
     root: Path
     here: Path
@@ -49,6 +49,7 @@ class OpenProject(msgspec.Struct, frozen=True):
     closed: Sequence[str]
     knowledge: "Callable[[], KnowledgeBase | None]"
     chosen_model: Callable[[], str]
+    notify: Callable[[str], Awaitable[None]]
 
 
 def named_paths(project: OpenProject) -> Callable[[], frozenset[str]]:

@@ -60,7 +60,7 @@ from localllm.text.terminal_output import plain_output
 from localllm.tools.builtin import tools_for, web_for
 from localllm.tools.call_judge import NO_BANS
 from localllm.tools.context import ToolContext
-from localllm.tools.shell import note_end
+from localllm.tools.shell import note_end, tell_news
 from localllm.tools.tool_system import ToolSystem
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Conversation:
         self._briefing = Briefing(project.root, project.memory, project.here, project.closed, session_id=self.id)
         self._log = reopened.log if reopened else self._new_log()
         self._journal = Journal(state_folder() / "journal.jsonl", self.id)
-        self.background = BackgroundCommands(partial(note_end, self._journal))
+        self.background = BackgroundCommands(partial(note_end, self._journal), partial(tell_news, project.notify))
         self.plan = SessionPlan(before.plan if before else "")
         self._collections = SessionCollections(project.knowledge(), before.history if before else None)
         self.tool_system = self._make_tools()

@@ -50,7 +50,7 @@ KILLED_FOR = {
     "disk": N_("Killed: it filled the disk."),
     "files": N_("Killed: it created too many files."),
     "time": N_("Killed: it ran too long."),
-    "replaced": N_("Killed: a file it may not read was replaced from outside."),
+    "replaced": N_("Killed: a file it may not read or change was replaced from outside."),
     "protected": N_("Killed: it kept writing to protected files."),
 }
 _TRIED = {

@@ -2,12 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from localllm.base import logs
-from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import N_, Phrase
 from localllm.sandbox.output_text import OutputPieces, as_text
 
@@ -21,7 +21,7 @@ EXCESS = {
     "disk": N_("killed: filled the disk"),
     "files": N_("killed: created too many files"),
     "time": N_("killed: ran too long"),
-    "replaced": N_("killed: a file it may not read was replaced from outside"),
+    "replaced": N_("killed: a file it may not read or change was replaced from outside"),
     "protected": N_("killed: kept writing to protected files"),
 }
 """Why a command was killed, as shown to the user; see `Excess`."""
@@ -31,6 +31,7 @@ MOST = 8
 
 _MOST_REMEMBERED = 32  # commands, including those that have ended
 _LAST_LINE = 4096  # bytes in which it is searched
+_BETWEEN_NEWS = 1.0  # seconds until it is said what was restored meanwhile
 _LAST_WAIT = 10.0  # seconds; the kernel does the rest when this process ends
 
 
@@ -106,7 +107,12 @@ class BackgroundCommand:
     """One background command. `number` identifies it; `was_stopped`: its end was requested."""
 
     def __init__(
-        self, number: int, command: str, handle: Handle, on_end: Callable[["BackgroundCommand"], None]
+        self,
+        number: int,
+        command: str,
+        handle: Handle,
+        on_end: Callable[["BackgroundCommand"], None],
+        on_news: "OnNews",
     ) -> None:
         self.number = number
         self.command = command
@@ -115,6 +121,8 @@ class BackgroundCommand:
         self.was_stopped = False
         self._handle = handle
         self._on_end = on_end
+        self._on_news = on_news
+        self._told: set[str] = set()
         self._begun = time.monotonic()
         self._ended_at = 0.0
         self._read = 0
@@ -197,8 +205,12 @@ class BackgroundCommand:
             self._handle.stop()
 
     async def _wait(self) -> None:
+        ended = asyncio.ensure_future(self._handle.ended())
         try:
-            self.outcome = await self._handle.ended()
+            while not ended.done():
+                await asyncio.wait({ended}, timeout=_BETWEEN_NEWS)
+                await self._tell_news()
+            self.outcome = ended.result()
         except LocalLLMError as error:
             self.error = error
         except Exception as error:  # noqa: BLE001 - as at the tool boundary, where the others end
@@ -206,14 +218,31 @@ class BackgroundCommand:
             self.error = ToolExecutionError("command_failed_to_start", reason=_reason(error))
         except asyncio.CancelledError:
             self._handle.stop()
+            ended.cancel()
             raise
         finally:
             self._ended_at = time.monotonic()
+        if isinstance(self.error, SafetyViolationError):
+            await self._on_news(self, ())
         self._on_end(self)
+
+    async def _tell_news(self) -> None:
+        """Report the protected files that were restored since the last time."""
+        if new := sorted({*self.reverted} - self._told):
+            self._told.update(new)
+            await self._on_news(self, new)
 
 
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+
+
+OnNews = Callable[[BackgroundCommand, Sequence[str]], Awaitable[None]]
+"""Called with a command, and its protected files that were restored; none for one that has ended with an error."""
+
+
+async def _keep_quiet(command: BackgroundCommand, restored: Sequence[str]) -> None:
+    del command, restored
 
 
 def _ignore(command: BackgroundCommand) -> None:
@@ -223,8 +252,9 @@ def _ignore(command: BackgroundCommand) -> None:
 class BackgroundCommands:
     """The background commands of one session. `on_end` is called with each that has ended."""
 
-    def __init__(self, on_end: Callable[[BackgroundCommand], None] = _ignore) -> None:
+    def __init__(self, on_end: Callable[[BackgroundCommand], None] = _ignore, on_news: OnNews = _keep_quiet) -> None:
         self._on_end = on_end
+        self._on_news = on_news
         self._commands: dict[int, BackgroundCommand] = {}
         self._last = 0
         self._beginning = 0
@@ -249,7 +279,7 @@ class BackgroundCommands:
             self._beginning -= 1
         self._last += 1
         self._forget()
-        begun = self._commands[self._last] = BackgroundCommand(self._last, command, handle, self._on_end)
+        begun = self._commands[self._last] = BackgroundCommand(self._last, command, handle, self._on_end, self._on_news)
         return begun
 
     def get(self, number: int) -> BackgroundCommand:

@@ -1,6 +1,8 @@
 """The tools run_command, in the foreground and in the background, and command_output."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -68,6 +70,25 @@ def note_end(journal: Journal, command: BackgroundCommand) -> None:
         overlooked=command.outcome.overlooked if command.outcome else False,
     )
     journal.note(entry)
+
+
+async def tell_news(
+    notify: Callable[[str], Awaitable[None]], command: BackgroundCommand, restored: Sequence[str]
+) -> None:
+    """Show the user what was put back while a background command runs: they may have changed it themselves."""
+    if restored:
+        text = _(
+            "Put back as it was while background command {id} runs, because commands must not change it: {paths}. "
+            "If you have changed it yourself, do so again when the command has ended (/stop).",
+            id=command.number,
+            paths=some_of(restored),
+        )
+    elif command.error:
+        text = f"[{command.error.code}] {command.error.what} {command.error.why}"
+    else:
+        return
+    with suppress(OSError):
+        await notify(text)
 
 
 def _report(context: ToolContext, command: BackgroundCommand, remarks: list[str], **metadata: str) -> ToolOutput:

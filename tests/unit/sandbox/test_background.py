@@ -1,6 +1,7 @@
 """Commands in the background, with one that only pretends to run."""
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -12,7 +13,8 @@ from localllm.cli import sandbox
 from localllm.sandbox import background
 from localllm.sandbox.background import MOST, BackgroundCommand, BackgroundCommands
 from localllm.sandbox.process import Excess, HeadAndTail
-from localllm.tools import command_reports
+from localllm.sandbox.protect.project_folder import moved_error
+from localllm.tools import command_reports, shell
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +28,7 @@ class Pretended:
     """A handle that ends when it is told to."""
 
     level = "namespaces"
-    reverted = ()
+    reverted: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.output = HeadAndTail(100)
@@ -208,3 +210,44 @@ async def test_the_last_character_is_given_out_torn_when_nothing_comes_any_more(
 @pytest.mark.parametrize("words", [background.EXCESS, sandbox.KILLED_FOR, command_reports._EXCESS])  # pyright: ignore[reportPrivateUsage]
 async def test_each_kind_of_end_has_words(words: dict[str, str]) -> None:
     assert words.keys() == set(get_args(Excess)) - {""}
+
+
+async def test_what_is_restored_is_told_while_it_runs_and_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_BETWEEN_NEWS", 0.001)
+    told: list[str] = []
+    is_told = asyncio.Event()
+
+    async def notify(text: str) -> None:
+        told.append(text)
+        is_told.set()
+
+    commands = BackgroundCommands(on_news=partial(shell.tell_news, notify))
+    starter = Starter()
+    command = await start(commands, starter)
+    handle = starter.handles[0]
+    handle.reverted = (".envrc",)
+    await is_told.wait()
+    assert command.is_running
+    handle.reverted = (".envrc", ".vscode/tasks.json")
+    handle.end.set_result(Ended(0))
+    await command.wait(10)
+    assert len(told) == 2
+    assert (".envrc" in told[0], ".envrc" in told[1], ".vscode/tasks.json" in told[1]) == (True, False, True)
+
+
+async def test_an_error_by_which_it_ended_is_told_also_when_it_was_stopped(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    async def notify(text: str) -> None:
+        await asyncio.sleep(0)
+        told.append(text)
+
+    commands = BackgroundCommands(on_news=partial(shell.tell_news, notify))
+    starter = Starter()
+    command = await start(commands, starter)
+    command.was_stopped = True
+    starter.handles[0].end.set_exception(moved_error(tmp_path, tmp_path / "moved", (".envrc",)))
+    await command.wait(10)
+    (text,) = told
+    assert "E9042" in text
+    assert str(tmp_path / "moved") in text
