@@ -3,7 +3,8 @@
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ HEAVY = frozenset({"node_modules", ".venv", "venv", "bower_components"})
 
 MOST_FILES = 200_000
 _MOST_LINKED = 1_000  # files with several hard links, which are checked each time
+_MOST_LARGE = 1_000
 _MOST_INDEXES = 20  # of the project and repositories nested in it, which tell what git tracks
 _SMALL_FILES = 200
 _SMALL_BYTES = 5_000_000
@@ -77,6 +79,7 @@ class ProjectTree:
     Ignored files are included one by one, ignored folders only while they are small. If the system reports file events
     (and `watch` is not off), the tree is walked once; otherwise at each `refresh`.
 
+    `large` are the ignored folders that are not looked into, with their inodes, except those of packages.
     `repositories` are the folders called .git, with a `/`; `links` those named like an instruction file of assistants,
     with their targets. `is_cut`: there are more files; `is_too_deep`: some are in too many folders, or have paths too
     long to open them. `holds` returns whether a file, or a folder by its path with a `/`, counts regardless of
@@ -85,6 +88,7 @@ class ProjectTree:
 
     def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
         self.files: dict[str, Found] = {}
+        self.large: dict[str, int] = {}
         self.repositories: set[str] = set()
         self.links: dict[str, str] = {}
         self.is_cut = self.is_too_deep = False
@@ -117,6 +121,16 @@ class ProjectTree:
             return self._walk_all()
         return changed
 
+    def gone_of(self, large: Mapping[str, int]) -> list[str]:
+        """Return those of the folders, which were `large`, that are nowhere in the project any more. Empty where the
+        system reports no events, and so no inodes are known."""
+        gone = [path for path in large if not os.path.lexists(self._root + path)]
+        if not gone or self._watcher is None:
+            return []
+        self.large = {path: at for path, at in self.large.items() if os.path.lexists(self._root + path)}
+        there = {*self.large.values(), *(folder.inode for folder in self._folders.values())}
+        return [path for path in gone if large[path] not in there]
+
     def forget(self) -> None:
         """Make the next `refresh` scan everything."""
         if self._watcher:
@@ -148,7 +162,7 @@ class ProjectTree:
     def _walk_all(self) -> None:
         """Scan everything; returns None, since anything may have changed."""
         self.forget()
-        self.files, self.links, self._folders, self._linked = {}, {}, {}, set()
+        self.files, self.large, self.links, self._folders, self._linked = {}, {}, {}, {}, set()
         try:
             facts = os.stat(self._root)  # noqa: PTH116 - as above
         except OSError:
@@ -260,6 +274,9 @@ class ProjectTree:
         if not ignored and (name in HEAVY or gitignore.left_out(prefix, folder.rules)):
             held_only = not _is_small(self._root + prefix)
             ignored = prefix
+            if held_only and name not in HEAVY and len(self.large) < _MOST_LARGE:
+                with suppress(OSError):
+                    self.large[prefix] = os.lstat(self._root + prefix).st_ino
         if held_only and not self._holds(prefix, folder.repository):
             return None
         inner = _Folder(prefix, folder.rules, ignored, folder.depth + 1, -1)

@@ -22,6 +22,7 @@ from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.i18n import N_, _, ngettext, sentences
 from localllm.base.instruction_files import is_instruction
 from localllm.base.regular_files import hides_changes
+from localllm.safety.path_names import some_of
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots import project_scan
 from localllm.snapshots.blob_store import more_seconds
@@ -60,13 +61,14 @@ _UNSETTLED = 50_000_000  # ns: a file changed this shortly before its scan may c
 
 class _Call(msgspec.Struct, frozen=True):
     """A running command: changes that others record from then on are theirs. `links`: those of the tree at its
-    start."""
+    start; `large`: see ProjectTree."""
 
     name: str
     tool: str
     since: float
     recorded: int = 0
     links: Mapping[str, str] | None = None
+    large: Mapping[str, int] = {}
 
 
 class _Start:
@@ -97,6 +99,7 @@ class CommandSnapshots:
         self._unkept_before = (0, 0)
         """Result of `_unkept` when the last command began, which may have removed such files."""
         self._obeyed: list[str] = []
+        self._gone: list[str] = []
 
     @cached_property
     def _repositories(self) -> "RepositoryBackup":
@@ -174,12 +177,15 @@ class CommandSnapshots:
         }
         new = {key for key, holds in notes.items() if holds} - self._noted
         self._noted |= new
+        gone, self._gone = self._gone, []
+        left_out = some_of(gone)
         return sentences(
+            _("Gone, and not kept for /undo, as .gitignore leaves it out: {paths}.", paths=left_out) if gone else "",
             *(
                 _(key, count=count, unread=unread, total=total, most=project_scan.MOST_FILES)
                 for key in notes
                 if key in new
-            )
+            ),
         )
 
     def take_obeyed(self) -> Sequence[str]:
@@ -296,11 +302,11 @@ class CommandSnapshots:
             folder = self._snapshots.index_file.parent
             reason = error.strerror or str(error)
             raise ToolExecutionError("undo_cannot_keep", path=root.path, folder=folder, reason=reason) from error
-        links = dict(self._tree_of(root).links)
+        tree = self._tree_of(root)
         start.name = self._snapshots.begin({}, tool=tool)
         if start.is_cancelled:
             self._end_cancelled(start)
-        return _Call(start.name, tool, since, recorded, links)
+        return _Call(start.name, tool, since, recorded, dict(tree.links), dict(tree.large))
 
     def _end_cancelled(self, start: _Start) -> None:
         """Record the end of a call that never ran: the next process would take what the user changes for its work."""
@@ -338,6 +344,7 @@ class CommandSnapshots:
                 changes = [msgspec.structs.replace(one, staged=staged.get(one.path, "")) for one in changes]
             if call.links is not None:
                 self._obeyed = _obeyed(root.path, call.links, tree.links, changes)
+            self._gone += tree.gone_of(call.large)
         except BaseException:
             tree.forget()
             raise

@@ -319,3 +319,25 @@ async def test_a_write_through_a_mapping_that_leaves_the_times_comes_back(
         assert [change.path for change in changes] == ["kept"]
         undo_all(store, root)
         assert kept.read_text() == OLD
+
+
+async def test_a_large_ignored_folder_that_is_gone_is_named(store: Snapshots, root: ProjectRoot) -> None:
+    commands, path = CommandSnapshots(store), root.path
+    put(path / ".gitignore", "data/\nbuild/\nold/\n")
+    for folder in ("data", "src/data", "build", "old", "node_modules", "kept/data"):
+        fill(path / folder)
+
+    def move_and_remove() -> None:
+        (path / "data").rename(path / "src/moved")
+        shutil.rmtree(path / "src/data")
+        shutil.rmtree(path / "build")
+        fill(path / "build")
+        (path / "old").rename(path / "kept/old")
+        shutil.rmtree(path / "node_modules")
+
+    await ran(commands, root, move_and_remove)
+    assert commands.take_note() == "Gone, and not kept for /undo, as .gitignore leaves it out: src/data/."
+    await ran(commands, root, lambda: put(path / "a", ""))
+    assert commands.take_note() == ""
+    await ran(commands, root, lambda: shutil.rmtree(path / "kept"))
+    assert "kept/data/, kept/old/" in commands.take_note()
