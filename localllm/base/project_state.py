@@ -45,6 +45,18 @@ def earlier_place(kept: Path, root: Path) -> Path | None:
     return None if os.path.lexists(project_folder(before)) else before
 
 
+def give_way(kept: Path, root: Path) -> Path:
+    """Return a path, at which nothing is, for what is stored of another project that had the path `root`: wherever that
+    one was moved, it finds it as if it had been there."""
+    place = project_folder(root) / f"earlier-{os.urandom(4).hex()}"
+    ours = _mark(root)
+    with suppress(OSError):
+        for file in (kept / _MARKS).iterdir():
+            if file.name != ours and file.read_bytes() == os.fsencode(root):
+                atomic_write(file, os.fsencode(place), mode=0o600)
+    return place
+
+
 _CACHES = "lookup.sqlite", "repomap.msgpack", "analysis.msgpack"
 _UNUSED = 90 * 24 * 3600.0  # seconds without use after which a project's caches are deleted
 

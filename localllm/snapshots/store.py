@@ -21,7 +21,7 @@ from localllm.base.errors import LocalLLMError, ToolExecutionError
 from localllm.base.file_lock import FileLock
 from localllm.base.files import atomic_write
 from localllm.base.paths import project_name, state_folder
-from localllm.base.project_state import earlier_place, note_place
+from localllm.base.project_state import earlier_place, give_way, note_place
 from localllm.safety.path_names import shown
 from localllm.safety.paths import ProjectRoot
 from localllm.snapshots.blob_store import Contents, Programs, changed_by, make_folder, recover, remove_temporaries
@@ -476,16 +476,19 @@ class Snapshots:
 
 
 def _follow(snapshots: Path, root: Path) -> None:
-    """Move the snapshots of a relocated project to its new place, if it has none there, is gone from the old place, and
-    no process uses them."""
+    """Move the snapshots of a relocated project to its new place, if it is gone from the old place, and no process uses
+    them. Those of another project that had the place before are kept for that one."""
     new = snapshots / project_name(root)
-    if new.exists() or not (before := earlier_place(snapshots, root)):
+    if not (before := earlier_place(snapshots, root)):
         return
     old = snapshots / project_name(before)
     with suppress(OSError):
-        if old.is_dir() and not Programs(old / "programs").living():
-            old.rename(new)
-            note_place(snapshots, root)
+        if not old.is_dir() or any(Programs(one / "programs").living() for one in (old, new)):
+            return
+        if new.exists():
+            new.rename(snapshots / project_name(give_way(snapshots, root)))
+        old.rename(new)
+        note_place(snapshots, root)
 
 
 def _named_in(index: Path) -> set[str]:

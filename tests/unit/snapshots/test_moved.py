@@ -45,6 +45,23 @@ def test_and_renamed_again_and_back(root: Path) -> None:
     assert undo(other.rename(root)) == "old"
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_one_that_gets_the_name_of_another_is_undone_and_so_is_the_other(root: Path, *, is_kept: bool) -> None:
+    new, aside = root.with_name("rewrite"), root.with_name("aside")
+    new.mkdir()
+    ensure_project_folder(new)
+    (new / "a").write_text("older")
+    edited(new)
+    if is_kept:
+        root.rename(aside)
+    else:
+        shutil.rmtree(root)
+    new.rename(root)
+    assert undo(root) == "older"
+    if is_kept:
+        assert undo(aside) == "old"
+
+
 def test_a_copy_has_no_part_in_the_changes_of_the_other(root: Path) -> None:
     copy = root.with_name("copy")
     shutil.copytree(root, copy)
