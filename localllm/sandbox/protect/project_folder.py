@@ -59,6 +59,11 @@ class ProjectFolder:
             return False
         return self.identity in (None, there)
 
+    def insist_on_place(self) -> None:
+        """Raise SafetyViolationError project_moved if it is no longer in its place."""
+        if not self.is_in_place:
+            raise moved_error(self.root)
+
     def place(self) -> Path | None:
         """Return where it is now; None if it was deleted, or this system does not tell."""
         with suppress(OSError):

@@ -349,11 +349,6 @@ class ProtectedFiles:
             return moved_error(self._root)
         return SafetyViolationError("command_not_reverted", path=place or self._root, reason=os.strerror(errno.ENOENT))
 
-    def _insist_on_place(self) -> None:
-        """Raise SafetyViolationError if the project's folder is no longer in its place."""
-        if not self._folder.is_in_place:
-            raise moved_error(self._root)
-
     def take_aside(self) -> list[str]:
         """Return the new names of files that were put back, and had no room in the quarantine, once."""
         aside, self._put.aside = self._put.aside, []
@@ -393,7 +388,7 @@ class ProtectedFiles:
     ) -> tuple[str, ...]:
         """Undo changes, at most `most` at a time. `within`: those of a killed command."""
         known, self._failed = self._known, None
-        self._insist_on_place()
+        self._folder.insist_on_place()
         after, reach = self._look_after(self._time_after(most) if within is None else _TIME_AT_START)
         after |= self._tried(lambda: self._look_at_new(reach))
         self._is_cut_short = not reach.is_complete
@@ -401,7 +396,7 @@ class ProtectedFiles:
         if not reach.is_complete:
             after |= look_at(self._root, known.before.keys() - after.keys(), known.before)
         self._at_end.links.see(reach.links, is_running=True)
-        self._insist_on_place()  # else the folder that was looked at may be another one
+        self._folder.insist_on_place()  # else the folder that was looked at may be another one
         take_in_outputs(self._root, known.before, after)
         broken = self._tried(self._data.broken)
         after |= {path: now for path, (_, now) in broken.items() if now}
