@@ -110,6 +110,7 @@ class WorkChecks:
         yield from self._of_files(state, text)
         yield from self._of_targets(state, text)
         yield from self._of_deeds(state, text)
+        yield from self._of_empty_files(state, text)
         yield from self._of_shown(state, text)
         yield from self._of_old_names(state, text)
         yield from self._of_new_test(state, text)
@@ -421,6 +422,14 @@ class WorkChecks:
                 said = plans.listed(steps)
                 reason = Phrase("steps of the plan look open: {steps}", steps=said)
                 yield Finding(name, reason, contradicts=not is_known, params={"what": said})
+
+    def _of_empty_files(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the files that were to be written, and are empty."""
+        if self._facts.changed:
+            from localllm.agent.checks import empty_files  # not needed at the start
+
+            made = self._tools.changes.made_since(self._position)
+            yield from empty_files.findings(self._tools, self._facts, made, state.goal, text)
 
     def _of_skipped(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the parts of the request that were skipped, and that the answer claims."""
