@@ -34,6 +34,7 @@ class NewWorkTrees:
         self._known = known
         self._found: dict[str, bool] = {}
         self._judged = 0
+        self._submodules: dict[str, bool] = {}
 
     def has_copy(self, path: str, after: Entry) -> bool:
         """Return whether this is a file of such a work tree that brings nothing new."""
@@ -63,9 +64,9 @@ class NewWorkTrees:
         return any(one and (one.mode, one.content) == (entry.mode, entry.content) for one in before)
 
     def _tree_of(self, path: str) -> str | None:
-        """Return the new work tree that a path is in."""
+        """Return the new work tree that a path is in; of a submodule, that of the repository around it."""
         while folder := path.rpartition("/")[0]:
-            if os.path.lexists(self._root / folder / ".git"):
+            if os.path.lexists(self._root / folder / ".git") and not self._is_submodule(folder):
                 break
             path = folder
         if folder and folder not in self._found:
@@ -82,6 +83,12 @@ class NewWorkTrees:
             return is_repository(git) and not os.path.lexists(git / "commondir") and self._is_clone(git)
         data = linked_data(self._root, git)
         return data is not None and data.parents[1] == self._common and data.parent.name == "worktrees"
+
+    def _is_submodule(self, folder: str) -> bool:
+        if folder not in self._submodules:
+            data = linked_data(self._root, self._root / folder / ".git")
+            self._submodules[folder] = data is not None and data.parent.name != "worktrees"
+        return self._submodules[folder]
 
     def _is_clone(self, git: Path) -> bool:
         """Return whether a repository has a remote that the project has, or a repository of the project for one."""

@@ -219,3 +219,15 @@ def test_a_submodule_goes_with_its_protected_files(root: Path) -> None:
     back = undone(root, "git submodule --quiet deinit -f lib")
     assert not [path for path in back if path.startswith("lib/")]
     assert not [*(root / "lib").iterdir()]
+
+
+def test_submodules_of_new_work_trees_and_clones_keep_their_files(root: Path) -> None:
+    git(root.parent, "clone", "-q", "--bare", "project", "project/lib.git")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", f"{root}/lib.git", "lib")
+    git(root, "commit", "-qm", "two")
+    update = "git -c protocol.file.allow=always submodule update --init -q"
+    for made, tree in (("git worktree add -q wt -b x", "wt"), ("git clone -q . wt2", "wt2")):
+        assert undone(root, f"{made}; cd {tree}; {update}") == []
+        assert git(root / tree / "lib", "status", "--short") == ""
+    assert "c/lib/.envrc" in undone(root, f"git clone -q . c; cd c; {update}; echo evil > lib/.envrc")
+    assert "lib2/.envrc" in undone(root, "git clone -q lib.git lib2; echo evil > lib2/.envrc")
