@@ -105,6 +105,11 @@ def _unmet_options(options: Iterable[str], answer: str, written: Written) -> Ite
         yield _nowhere([f"--{one}" for one in missing], is_claimed=bool(told))
 
 
+def is_hedged(said: str) -> bool:
+    """Return whether a sentence may tell of something as not done, or done in another way."""
+    return bool(_HEDGED.search(said))
+
+
 def claims_all(answer: str) -> bool:
     """Return whether an answer says that all is done, and nothing is left."""
     return any(_ALL.search(one) and not _HEDGED.search(one) for one in sentences_in(answer))

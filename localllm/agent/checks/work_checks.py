@@ -16,6 +16,7 @@ from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.agent.phrases.agreements import is_agreement
 from localllm.agent.phrases.open_requests import waits_for_user, wants_words_only
+from localllm.agent.phrases.phrase_search import has_any
 from localllm.agent.plan_mode import is_told_to_plan, plan_over_note
 from localllm.base.directory_walk import ProjectListing
 from localllm.base.i18n import Phrase
@@ -33,6 +34,7 @@ _MOST_NAMED = 20
 _MOST_SHOWN = 3
 _TELLING_LINE = 8  # characters
 _WRITERS = frozenset({"edit_file", "write_file"})
+_OF_ALL = ("all", "every", "each", "全", "すべて", "各", "それぞれ")
 _COMMITTERS = ("git_commit", "run_command")
 
 
@@ -108,6 +110,7 @@ class WorkChecks:
         yield from self._of_tests_alone(state, text)
         yield from self._of_crash(state, text)
         yield from self._of_files(state, text)
+        yield from self._of_folder(state.goal, text)
         yield from self._of_targets(state, text)
         yield from self._of_deeds(state, text)
         yield from self._of_empty_files(state, text)
@@ -284,6 +287,16 @@ class WorkChecks:
             from localllm.agent.checks import untouched_places as places
 
             changed = places.Changed(frozenset(known), self._position)
+    def _of_folder(self, request: str, text: str) -> Iterator[Finding]:
+        """Yield the files of a folder that were to be changed with the others of it."""
+        if not self._facts.changed or self._facts.was_refused or not has_any(request, _OF_ALL):
+            return
+        if phrases.admits_failure(text) or request_phrases.forbids_change(request):
+            return
+        from localllm.agent.checks import folder_counts  # few requests are for all files of a folder
+
+        yield from folder_counts.findings(self._tools, self._listing, request, text, self._position)
+
             same += places.untouched_places(self._tools, self._listing, changed, request, text)
         if same := list(dict.fromkeys(same)):
             reason = Phrase("{path} was not changed", path=some_of(same))

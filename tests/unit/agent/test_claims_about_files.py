@@ -26,6 +26,8 @@ FILES = {
     "        return with_tax(1)\n",
     "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_it():\n    assert Cart().subtotal() == 1\n",
     "other.py": "def of(invoice):\n    return invoice.subtotal()\n",
+    **{f"mod/m{n:02}.py": f"# TODO: {n}\ndef f{n}():\n    return {n}\n" for n in range(1, 13)},
+    "docs/part1.md": "# Values\n" + "".join(f"Station {n} measured {3 * n}.\n" for n in range(1, 121)),
     "shop/tax.py": "def with_tax(value):\n    return value * 110 // 100\n",
 }
 
@@ -195,3 +197,48 @@ async def test_an_option_that_is_there_or_left_is_not_doubted(
 ) -> None:
     said = await told(tmp_path, request_, [step], answer)
     assert not any("do not contain" in one for one in said), said
+
+
+def run(command: str) -> dict[str, Any]:
+    return call("run_command", command=command)
+
+
+DOCUMENTED, ALL_DOCUMENTED = (run(f'sed -i \'1i """A module."""\' mod/{names}.py') for names in ("m0*", "*"))
+AS_TEXT, ALL_AS_TEXT = (run(f"sed -i -E 's/return ([0-9]+)/return str(\\1)/' mod/{names}.py") for names in ("m0*", "*"))
+NO_TODO, NO_TODO_AT_ALL = (run(f"sed -i /TODO/d mod/{names}.py") for names in ("m0*", "*"))
+
+
+@each(
+    ("request_", "step", "answer"),
+    [
+        ("Add a module docstring to all files of mod/", DOCUMENTED, "Every file in mod/ has a module docstring now."),
+        ("Give every file in mod/ a docstring", DOCUMENTED, "Done."),
+        ("mod 以下の全モジュールに docstring を追加して", DOCUMENTED, "全モジュールに追加しました。"),
+        ("Make all functions in mod/ return a string", AS_TEXT, "All files under mod/ return strings now."),
+        ("mod/ の全ファイルから TODO コメントを消して", NO_TODO, "全ファイルから TODO コメントを消しました。"),
+    ],
+)
+async def test_files_of_a_folder_that_are_left_are_named(
+    tmp_path: Path, request_: str, step: dict[str, Any], answer: str
+) -> None:
+    said = "\n".join(await told(tmp_path, request_, [step], answer))
+    assert "[Not changed: mod/m10.py, mod/m11.py, mod/m12.py" in said
+
+
+@each(
+    ("request_", "steps", "answer"),
+    [
+        ("Give every file in mod/ a docstring", [ALL_DOCUMENTED], "Each file in mod/ has a docstring now."),
+        ("Give every file in mod/ a docstring", [DOCUMENTED], "9 of the 12 files are done; m10 to m12 are still open."),
+        ("Give all files in mod/ a docstring", [ALL_DOCUMENTED, NO_TODO], "All files in mod/ have a docstring now."),
+        ("Make all functions in mod/ return a string", [ALL_AS_TEXT], "All files under mod/ return strings now."),
+        ("mod/ の全ファイルから TODO コメントを消して", [NO_TODO_AT_ALL], "全ファイルから TODO コメントを消しました。"),
+        ("Remove 'TODO: 3' from all files of mod/", [run("sed -i '/TODO: 3/d' mod/*.py")], "Removed; m03.py had it."),
+        ("Check all files in mod/ and document m03.py", [run("sed -i '1i # M' mod/m03.py")], "All done."),
+    ],
+)
+async def test_files_of_a_folder_that_need_nothing_are_not_named(
+    tmp_path: Path, request_: str, steps: list[dict[str, Any]], answer: str
+) -> None:
+    said = await told(tmp_path, request_, steps, answer)
+    assert not any("[Not changed" in one for one in said), said
