@@ -60,6 +60,7 @@ class StatedChecks:
         yield from self._of_queries(state, text)
         yield from self._of_unread(state, text)
         yield from self._of_pictures(state, text)
+        yield from self._of_parts(state, text)
         yield from self._of_refused(state, text)
         yield from self._of_absent(state, text)
         yield from self._of_unreadable(state, text)
@@ -106,6 +107,19 @@ class StatedChecks:
                 return
 
     def _of_pictures(self, state: RunState, text: str) -> Iterator[Finding]:
+    def _of_parts(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the lines that were not read of files that were to be read as a whole."""
+        if not self._facts.calls or state.history.generation or not phrases.named_files(state.query):
+            return
+        from localllm.agent.checks import partly_read  # few requests name a file to be read as a whole
+
+        if phrases.admits_failure(text):
+            return
+        if unread := partly_read.partly_read(state.query, text, state.history.messages, self._tools.root):
+            listed = ", ".join(map(shown, unread))
+            reason = Phrase("{path} was not read", path=listed)
+            yield Finding("partly_read", reason, contradicts=False, params={"paths": listed})
+
         """Yield the picture that the answer describes and that no call has named."""
         if state.tools and any(ending in state.query.lower() for ending in _PICTURES):
             from localllm.agent.checks import unseen_pictures  # few requests name one

@@ -242,3 +242,47 @@ async def test_files_of_a_folder_that_need_nothing_are_not_named(
 ) -> None:
     said = await told(tmp_path, request_, steps, answer)
     assert not any("[Not changed" in one for one in said), said
+
+
+def read(first: int, last: int) -> dict[str, Any]:
+    return call("read_file", file_path="docs/part1.md", offset=first, limit=last - first + 1)
+
+
+SUMMARY, SUMMARY_JA = "Summarise docs/part1.md", "docs/part1.md を要約して、最後の値も教えて"
+VALUES, VALUES_JA = "docs/part1.md lists the values of stations.", "地点の値の一覧で、最後の値は 999 です。"
+
+
+@each(
+    ("request_", "steps", "answer"),
+    [
+        (SUMMARY, [read(1, 48)], VALUES),
+        (SUMMARY_JA, [read(1, 48)], VALUES_JA),
+        ("Check docs/part1.md for duplicate sentences", [read(1, 48)], "There are no duplicate sentences."),
+        ("docs/part1.md を最後まで読んで", [read(1, 48)], "最後まで確認しましたが、誤字はありませんでした。"),
+        ("Translate docs/part1.md", [read(1, 40), read(30, 48)], "It is translated."),
+    ],
+)
+async def test_a_file_that_was_read_in_part_is_read_on(
+    tmp_path: Path, request_: str, steps: list[dict[str, Any]], answer: str
+) -> None:
+    said = "\n".join(await told(tmp_path, request_, steps, answer))
+    assert "[Not read: lines docs/part1.md:49-121." in said
+
+
+@each(
+    ("request_", "steps", "answer"),
+    [
+        (SUMMARY, [read(1, 121)], VALUES),
+        (SUMMARY, [read(1, 48), read(49, 121)], VALUES),
+        (SUMMARY, [read(1, 48)], "Lines 1-48 of docs/part1.md list the values of stations."),
+        (SUMMARY, [read(1, 48), run("tail -n 73 docs/part1.md")], VALUES),
+        (SUMMARY_JA, [read(1, 48)], "48行目までに地点の値が並びます。残りは読んでいません。"),
+        ("Summarise the first section of docs/part1.md", [read(1, 48)], VALUES),
+        ("What is the title of docs/part1.md?", [read(1, 5)], "It is Values."),
+    ],
+)
+async def test_a_part_that_was_meant_or_told_is_not_doubted(
+    tmp_path: Path, request_: str, steps: list[dict[str, Any]], answer: str
+) -> None:
+    said = await told(tmp_path, request_, steps, answer)
+    assert not any("[Not read" in one for one in said), said
