@@ -70,6 +70,31 @@ def missing_places(
     return list(islice([*files, *_missing_lines(answer, known, text_of)], _MOST))
 
 
+def places_from_memory(answer: str, known: Sequence[str], listing: ProjectListing, request: str) -> list[Unfounded]:
+    """Return the lines that an answer cites, where nothing was looked at, of files that are not there, in a project
+    that has others of their kind: "In net/backoff.py:42". Nothing that a text of `known` names."""
+    if _PROPOSAL.search(request):
+        return []
+    said = "\n".join(one for one in sentences_in(answer) if not _TO_COME.search(_PATH.sub("", one)))
+    cited = [path for path, _line in named_lines(said)] + [one[1] for one in _LINE_JA.finditer(said)]
+    missing = [path for path in dict.fromkeys(cited) if not any(path.rpartition("/")[2] in text for text in known)]
+    try:
+        entries = [one.path for one in listing.entries] if missing and listing.is_complete else []
+    except OSError:  # in a folder that is closed to the user, they may be there
+        return []
+    found: list[Unfounded] = []
+    for path in missing:
+        has_kind = any(one.endswith(path[path.rfind(".") :]) for one in entries)
+        if has_kind and not any(one.rpartition("/")[2] == path.rpartition("/")[2] for one in entries):
+            reason = Phrase("the answer names {path}, which does not exist", path=shown(path))
+            found.append(Unfounded(reason, f"There is no {path}"))
+    return found[:_MOST]
+
+
+_PATH = late_pattern(r"(?a:[\w./-]{1,200}\.\w{1,5})")
+_LINE_JA = late_pattern(r"(?a:(?<![\w./-])([\w-][\w./-]{0,200}\.\w{1,5}))`?(?:」)? ?の ?\d{1,6} ?行目")
+
+
 def _missing_files(answer: str, known: Sequence[str], listing: ProjectListing) -> Iterator[Unfounded]:
     paths = named_paths("\n".join(one for one in sentences_in(answer) if not _TO_COME.search(one)))
     missing = [path for path in paths if _is_open(listing.root, path) and not any(path in text for text in known)]

@@ -38,6 +38,7 @@ _SUPPOSED = late_pattern(
     r"|permi\w+|allow\w*|confirm\w*|need\w*)\b"
     r"|n't\b|例え?ば|たとえば|ません|なかった|できず|拒否|許可|確認が"
 )
+_CITES = late_pattern(r"\.\w{1,5}(?:[:#]L?\d|`?」? ?の ?\d{1,6} ?行目)")
 _FEWEST_NUMBERS = 2
 _MOST_NAMED = 20
 """Names in a request that are looked for in the project."""
@@ -59,8 +60,8 @@ class StatedChecks:
         """Yield what the answer states and the model has not seen, the most urgent first. Reads files."""
         yield from self._of_queries(state, text)
         yield from self._of_unread(state, text)
-        yield from self._of_pictures(state, text)
         yield from self._of_parts(state, text)
+        yield from self._of_pictures(state, text)
         yield from self._of_refused(state, text)
         yield from self._of_absent(state, text)
         yield from self._of_unreadable(state, text)
@@ -106,7 +107,6 @@ class StatedChecks:
                 yield Finding("not_read", reason, contradicts=False, params={"path": name})
                 return
 
-    def _of_pictures(self, state: RunState, text: str) -> Iterator[Finding]:
     def _of_parts(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the lines that were not read of files that were to be read as a whole."""
         if not self._facts.calls or state.history.generation or not phrases.named_files(state.query):
@@ -120,6 +120,7 @@ class StatedChecks:
             reason = Phrase("{path} was not read", path=listed)
             yield Finding("partly_read", reason, contradicts=False, params={"paths": listed})
 
+    def _of_pictures(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the picture that the answer describes and that no call has named."""
         if state.tools and any(ending in state.query.lower() for ending in _PICTURES):
             from localllm.agent.checks import unseen_pictures  # few requests name one
@@ -185,7 +186,10 @@ class StatedChecks:
         to be, changed, an answer may speak of what is not there yet; numbers come from outputs also where a program
         may have written files that are not tracked."""
         facts, messages = self._facts, state.history.messages
-        if facts.changed or not facts.calls or request_phrases.asks_for_change(state.goal):
+        if not facts.calls:
+            yield from self._of_memory(state, text)
+            return
+        if facts.changed or request_phrases.asks_for_change(state.goal):
             return
         from localllm.agent.checks import answer_evidence as evidence  # most answers of other runs state nothing of it
 
@@ -209,6 +213,23 @@ class StatedChecks:
             own.add(remark(name, what=what))  # which names what nothing else does
         for one in found:
             yield Finding(name, one.reason, contradicts=False, params={"what": what})
+
+    def _of_memory(self, state: RunState, text: str) -> Iterator[Finding]:
+        """Yield the lines of files that are not there, of an answer to the first request before which nothing was
+        looked at."""
+        is_first = len(state.history.words) == 1 and bool(state.tools)
+        if not is_first or not _CITES.search(text) or request_phrases.asks_for_change(state.goal):
+            return
+        from localllm.agent.checks import answer_evidence as evidence  # few answers without a call cite a line
+
+        known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
+        known = [one for one in known if one not in self._own_remarks]
+        found = evidence.places_from_memory(text, known, self._listing, state.goal)
+        what = "; ".join(one.what for one in found)
+        if found:
+            self._own_remarks.add(remark("not_there", what=what))
+        for one in found:
+            yield Finding("not_there", one.reason, contradicts=False, params={"what": what})
 
     def _of_paths(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield a file that the answer names, that is not there and that nothing in the conversation has named, while

@@ -286,3 +286,32 @@ async def test_a_part_that_was_meant_or_told_is_not_doubted(
 ) -> None:
     said = await told(tmp_path, request_, steps, answer)
     assert not any("[Not read" in one for one in said), said
+
+
+@each(
+    ("request_", "answer"),
+    [
+        ("Where is the maximum delay set?", "In net/backoff.py:42, it is 60 seconds."),
+        ("最大の待ち時間はどこで決まる?", "net/backoff.py:42 で 60 秒です。"),
+        ("最大の待ち時間はどこで決まる?", "net/backoff.py の 42 行目で決まります。"),
+    ],
+)
+async def test_a_line_that_is_cited_from_memory_is_looked_for(tmp_path: Path, request_: str, answer: str) -> None:
+    assert "There is no net/backoff.py" in "\n".join(await told(tmp_path, request_, [], answer))
+
+
+@each(
+    ("request_", "answer"),
+    [
+        ("Where is the tax set?", "In shop/tax.py:2."),
+        ("Where should the maximum delay go?", "I would put it into net/backoff.py:1."),
+        ("Where is resizing done in CPython?", "In Objects/dictobject.rs:1234."),
+        ("What does net/backoff.py:42: TypeError mean?", "A wrong type was passed at net/backoff.py:42."),
+        ("How do I lay out a project?", "Usually as app/routes.py and tests/test_routes.py."),
+    ],
+)
+async def test_a_line_that_is_there_or_not_of_the_project_is_not_doubted(
+    tmp_path: Path, request_: str, answer: str
+) -> None:
+    said = await told(tmp_path, request_, [], answer)
+    assert not any("There is no" in one for one in said), said
