@@ -21,11 +21,6 @@ _TEST_FILE = late_pattern(r"test_[\w-]{1,200}\.py|[\w-]{1,200}_test\.py")
 _TEST_PATH = late_pattern(
     r"(?:^|/)(?:tests?|__tests__|specs?)/|(?:^|/)tests?[_.-][^/]{1,200}$|[_.-](?:tests?|spec)\.\w{1,5}$|Tests?\.(?:java|kt|cs)$"
 )
-_CHECK_GONE = late_pattern(
-    r"^-(?!--)[^\n]{0,300}(?:assert|expect|should|raises|\bdef test|\b(?:it|test)\()"
-    r"|^\+(?!\+\+)[^\n]{0,300}(?:\bskip|xfail|@unittest\.expectedFailure|\bxit\(|@Ignore|@Disabled)",
-    re.MULTILINE | re.IGNORECASE,
-)
 _CODE = (".py", ".go", ".js", ".jsx", ".ts", ".tsx", ".mjs", ".cjs", ".mts", ".cts")
 _MOST_READ, _LARGEST = 500, 200_000
 """Files that are searched for a test, and bytes of each."""
@@ -49,11 +44,6 @@ def named_tests(request: str) -> tuple[str, ...]:
 def is_test(path: str) -> bool:
     """Return whether a file holds tests, by its path."""
     return bool(_TEST_PATH.search(path))
-
-
-def weakens(diff: str) -> bool:
-    """Return whether a diff of tests takes away or alters what they check, or skips them."""
-    return bool(_CHECK_GONE.search(diff))
 
 
 def files_with_tests(listing: ProjectListing) -> list[str]:

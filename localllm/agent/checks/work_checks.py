@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from localllm.agent.checks.findings import LONGEST_COMMAND, Finding, short_command
 from localllm.agent.checks.git_checks import CommitLog, head_of, left_behind
 from localllm.agent.checks.run_facts import RunFacts, is_code
-from localllm.agent.checks.selected_tests import files_with_tests, is_test, named_tests, places_of, weakens
+from localllm.agent.checks.selected_tests import files_with_tests, is_test, named_tests, places_of
 from localllm.agent.checks.stated_checks import StatedChecks
 from localllm.agent.checks.test_options import leaves_out
 from localllm.agent.middleware import RunState
@@ -223,20 +223,15 @@ class WorkChecks:
             return
 
     def _of_tests_alone(self, state: RunState, text: str) -> Iterator[Finding]:
-        """Yield that what fails was to be fixed, and only what tests check was changed; not if the answer says so."""
-        facts, request = self._facts, state.goal
-        changed = [path for path in facts.changed if is_code(path)]
-        has_failed = requested_checks.asks_for_passing(request) or any(not one.passed for one in facts.tests)
-        if not (changed and has_failed and all(map(is_test, changed))) or requested_checks.asks_for_tests(request):
+        """Yield that what fails was to be fixed, and what tests check was changed, alone or with the code."""
+        changed = [path for path in self._facts.changed if is_code(path)]
+        if not any(map(is_test, changed)):
             return
-        if phrases.says_test_was_changed(text, [path.rpartition("/")[2] for path in changed]):
-            return
+        from localllm.agent.checks import weaker_tests  # most runs change no tests
+
+        has_failed = any(not one.passed for one in self._facts.tests)
         diffs = self._tools.changes.diffs_since(self._position)
-        weaker = [one.path for one in diffs if one.path in changed and weakens(one.diff)]
-        if weaker:
-            paths = ", ".join(map(shown, weaker[:_MOST_SHOWN]))
-            reason = Phrase("only tests were changed: {paths}", paths=paths)
-            yield Finding("tests_alone", reason, contradicts=False, params={"paths": paths})
+        yield from weaker_tests.findings(changed, diffs, state.goal, text, has_failed=has_failed)
 
     def _of_crash(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that the last program that ran after the change ended by an error, unless the answer says so, or it was
@@ -287,6 +282,11 @@ class WorkChecks:
             from localllm.agent.checks import untouched_places as places
 
             changed = places.Changed(frozenset(known), self._position)
+            same += places.untouched_places(self._tools, self._listing, changed, request, text)
+        if same := list(dict.fromkeys(same)):
+            reason = Phrase("{path} was not changed", path=some_of(same))
+            yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
+
     def _of_folder(self, request: str, text: str) -> Iterator[Finding]:
         """Yield the files of a folder that were to be changed with the others of it."""
         if not self._facts.changed or self._facts.was_refused or not has_any(request, _OF_ALL):
@@ -296,11 +296,6 @@ class WorkChecks:
         from localllm.agent.checks import folder_counts  # few requests are for all files of a folder
 
         yield from folder_counts.findings(self._tools, self._listing, request, text, self._position)
-
-            same += places.untouched_places(self._tools, self._listing, changed, request, text)
-        if same := list(dict.fromkeys(same)):
-            reason = Phrase("{path} was not changed", path=some_of(same))
-            yield Finding("unchanged_file", reason, contradicts=True, params={"path": some_of(same)})
 
     def _of_targets(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the values and names that were ordered and stand in no changed file, and the files that were to be

@@ -315,3 +315,42 @@ async def test_a_line_that_is_there_or_not_of_the_project_is_not_doubted(
 ) -> None:
     said = await told(tmp_path, request_, [], answer)
     assert not any("There is no" in one for one in said), said
+
+
+CHECKED = "    assert Cart().subtotal() == 1\n"
+UNCHECKED = edit("tests/test_cart.py", CHECKED, "    Cart()\n")
+SKIPPED = edit("tests/test_cart.py", "def test_it", "@pytest.mark.skip\ndef test_it")
+FIXED = edit("shop/cart.py", "with_tax(1)", "with_tax(1) or 0")
+REPAIR, REPAIR_JA = "Fix the failing test", "テストの失敗を直して"
+
+
+@each(
+    ("request_", "step", "answer"),
+    [
+        (REPAIR, UNCHECKED, "Fixed: the subtotal was wrong."),
+        (REPAIR_JA, UNCHECKED, "shop/cart.py を修正しました。"),
+        ("Fix the crash", SKIPPED, "Fixed: the subtotal was wrong."),
+    ],
+)
+async def test_a_check_that_was_taken_out_with_a_fix_is_named(
+    tmp_path: Path, request_: str, step: dict[str, Any], answer: str
+) -> None:
+    assert "[tests/test_cart.py checks less" in "\n".join(await told(tmp_path, request_, [FIXED, step], answer))
+
+
+@each(
+    ("request_", "steps", "answer"),
+    [
+        (REPAIR, [FIXED], "Fixed: the subtotal was wrong."),
+        (REPAIR, [FIXED, UNCHECKED], "Fixed. I removed the assertion of test_it, which was wrong."),
+        (REPAIR_JA, [FIXED, UNCHECKED], "修正しました。tests/test_cart.py の assert は誤りなので削除しました。"),
+        (REPAIR, [FIXED, edit("tests/test_cart.py", "== 1", "== 0")], "Fixed: the subtotal was wrong."),
+        ("Remove the failing subtotal", [FIXED, UNCHECKED], "It is removed."),
+        ("Fix the test: its assertion is wrong", [FIXED, UNCHECKED], "Fixed."),
+    ],
+)
+async def test_a_check_whose_change_was_ordered_or_told_is_not_named(
+    tmp_path: Path, request_: str, steps: list[dict[str, Any]], answer: str
+) -> None:
+    said = await told(tmp_path, request_, steps, answer)
+    assert not any("checks less" in one for one in said), said

@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from localllm.agent.checks.selected_tests import failed_tests, is_test, named_tests, places_of, weakens
+from localllm.agent.checks.selected_tests import failed_tests, is_test, named_tests, places_of
+from localllm.agent.checks.weaker_tests import weakens
 from localllm.base.directory_walk import ProjectListing
 from tests.support.each import each
 
