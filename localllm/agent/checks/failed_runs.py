@@ -6,6 +6,7 @@ import msgspec
 
 from localllm.agent.checks.command_kinds import NOT_FOUND, command_kind, kinds_of, outcome, parts_of
 from localllm.agent.checks.findings import Finding, short_command
+from localllm.agent.checks.selected_tests import failed_tests
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.agent.phrases.admitted_failures import speaks_of_failure
 from localllm.agent.phrases.open_requests import wants_words_only
@@ -43,11 +44,19 @@ _ABOUT = late_pattern(
     r"|\b(?:explain|why)\b|なぜ|どう(?:して|や|す|い|な|動|れば)|どこ|どの|とは|何が|何を|だれ|誰|説明|解説"
 )
 """Matches a question about the project that a run only helps to answer."""
-_ORDERS = late_pattern(
-    r"(?i)\b(?:run|execute|start|launch|restart|build|compile|lint|deploy|install|download|fetch|generate|convert|migrate"
+_DEEDS = (
+    r"(?:run|execute|start|launch|restart|build|compile|lint|deploy|install|download|fetch|generate|convert|migrate"
     r"|check|verify|test|profile|measure|benchmark|pack|print|push|format|typecheck)\b"
+)
+_ORDERS = late_pattern(
+    rf"(?i)\b{_DEEDS}"
     r"|テスト|ビルド|コンパイル|起動|実行|チェック|リント|デプロイ|インストール|ダウンロード|生成|変換|移行|検証|計測|走らせ|動かし|バックアップ"
 )
+_ORDERED_FIRST = late_pattern(
+    rf"(?i)\s*(?:(?:please|now|then|can you|could you)[,:]? )*{_DEEDS}"
+    r"|[^。\n]{0,60}(?:実行|起動|ビルド|コンパイル|チェック|検証)し(?:て|ろ)|[^。\n]{0,60}(?:走らせ|動かし|回し)て"
+)
+"""Matches a request that begins with such an order."""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -138,7 +147,7 @@ def findings(newest: NewestRun, changed: dict[str, int], request: str, text: str
         yield Finding("run_over", reason, contradicts=True, params={"command": command})
         return
     reason = Phrase("the last run ended by an error ({command})", command=command)
-    is_all = not changed or requested_checks.asks_for_check(request) or requested_checks.orders_run(request)
+    is_all = not changed or requested_checks.asks_for_check(request) or bool(_ORDERED_FIRST.match(request))
     yield Finding("run_failed", reason, contradicts=is_all, params={"command": command, "code": str(run.code)})
 
 
@@ -193,9 +202,15 @@ def _names_program(run: Run, text: str) -> bool:
     return any(len(name) > 2 and name in text for name in programs - {"python3", "python", "node", "bash", "npx"})
 
 
+_PASSES = late_pattern(r"(?i)\b(?:pass\w*|green|ok|succeed\w*|fixed)\b|成功|通[りっる]|パス|合格")
+
+
 def _names_finding(run: Run, text: str) -> bool:
-    """Return whether the answer names a file that a checker has found fault with."""
-    if run.code in NOT_FOUND or command_kind(run.command) == "test":
+    """Return whether the answer names a test that has failed, or a file that a checker has found fault with."""
+    if run.code in NOT_FOUND:
         return False
+    if command_kind(run.command) == "test":
+        told = [one for one in sentences_in(text) if not _PASSES.search(one)]
+        return any(name in one for name in failed_tests(run.output) for one in told)
     named = {path for path in _PATH.findall(text) if path not in run.command}
     return any(path in run.output for path in named)

@@ -99,6 +99,7 @@ class TestRunChecks:
             is_named = not passed and phrases.names_as_open(text, failed.failed_tests)
             is_known = is_named or phrases.admits_failing_tests(text)
             is_denied = not is_known and (bool(facts.changed_at) or passed)
+            is_to_pass = is_to_pass and not (passed and is_known and self._is_of_another(state, text))
             if not is_denied and not is_to_pass and requested_checks.knows_of_failing(state.goal):
                 return  # the user knows, and reads it in the answer
             name, reason = "tests_failed", Phrase("the last test run failed ({command})", command=command)
@@ -146,6 +147,14 @@ class TestRunChecks:
         told = [one.text for one in state.history.messages if isinstance(one, UserMessage)]
         is_told = any("<stdin>" in one or "[The user ran" in one for one in told)
         return len(state.history.words) == 1 and not is_told and any(one.name == COMMAND_TOOL for one in state.tools)
+
+    def _is_of_another(self, state: RunState, text: str) -> bool:
+        """Return whether the answer says that a test fails which the request, for the test of something, is not for."""
+        from localllm.agent.phrases.admitted_failures import fails_elsewhere  # few runs end with a failed test
+
+        failed = self._facts.failed_test
+        is_named = failed is not None and any(name in state.goal for name in failed.failed_tests)
+        return not is_named and fails_elsewhere(state.goal, text)
 
     def _passes_over(self, state: RunState, text: str) -> bool:
         """Return whether the only thing asked for is a run, and the answer does not say that there was none."""

@@ -38,6 +38,27 @@ def states_failing_test(answer: str) -> bool:
     )
 
 
+_OF_NAMED = late_pattern(
+    r"\b(?:the|that) `?([A-Za-z][\w-]{2,40})`?(?:\(\))?(?:'s)? tests?\b(?! (?:of|for)\b)"
+    r"|\btests? (?:of|for) `?([A-Za-z]\w{2,40})"
+    r"|([A-Za-z]\w{2,40})`? ?のテスト"
+)
+"""Matches whose test a request speaks of."""
+_NO_NAMES = frozenset(
+    "all broken current existing failed failing first flaky integration last new old other red remaining same single"
+    " two unit whole the this that".split()
+)
+
+
+def fails_elsewhere(request: str, answer: str) -> bool:
+    """Return whether the request is for the test of something it names, and the answer says that another one fails."""
+    named = {name.lower() for found in _OF_NAMED.findall(request) for name in found if name} - _NO_NAMES
+    if not named or not states_failing_test(answer):
+        return False
+    failing = [one.lower() for one in _clauses(sentences_in(answer)) if _FAILS_NOW.search(one)]
+    return not any(name in one for name in named for one in failing)
+
+
 def _clauses(sentences: list[str]) -> Iterator[str]:
     for one in sentences:
         yield from _CLAUSE.split(one)
@@ -79,12 +100,18 @@ _SAYS_FAILURE = late_pattern(
     r"|refus\w*|reject\w*|wrong|problems?|issues?|warnings?|complain\w*|remarks?|violations?|findings?|unused"
     r"|undefined|unknown|invalid|stop(?:s|ped)|killed|timed out|timeout|mismatch\w*|only|but|however|except|raises?"
     r"|throws?|needs?|requires?|unresolved|uncovered|would|unreachable|skipped|blocked|incomplete|unfinished|overflow"
-    r"|already|(?<!as )expected|expects|differs?|ended|remain\w*)\b|\w*(?:error|exception)\w*"
+    r"|already|(?:has|have|had) to|without|dead|absent|bad|limit|cut|lost|late|outdated|obsolete|stale|expired"
+    r"|conflict\w*|corrupt\w*|damaged|forbid\w*|prevent\w*|hangs?|hung|stuck|frozen|slow|interrupted|cancell?ed"
+    r"|terminated|offline|deprecated|duplicates?|ambiguous|too \w+|in use|occupied|taken|rather than|instead"
+    r"|un(?!pack|zip|it)\w{1,20}(?:able|ed|own)|in(?:correct|consistent|compatible|sufficient|accessible)\w*"
+    r"|dis(?:abled|connected|crepanc\w+)|mis(?:s(?:es|ed|pel\w+)|configured|takes?|placed|aligned)"
+    r"|(?<!as )expected|expects|differs?|ended|remain\w*)\b|\w*(?:error|exception)\w*"
     r"|\bexit(?:s|ed)?(?: with)?(?: code| status)? [1-9]|!="
     r"|\bline \d|行目|:\d{1,6}:\d|終了コード ?[1-9]"
-    r"|ません|ない|なかった|なく|ず[、。に]|失敗|失败|错误|没有|无法|エラー|例外|異常|問題|警告|指摘|不具合|違反|不足|抜け"
+    r"|ません|ない|なかった|なく|(?<![ま必は])ず(?:[、。に]|$)|\bNG|失敗|失败|错误|没有|无法|エラー|例外|異常|問題|警告|指摘|不具合|違反|不足|抜け"
     r"|欠け|落ち|赤|不合格|中断|停止(?:しま|しまし|した|され)|止ま[りっ]|打ち切|タイムアウト|だけ(?!で)|のみ|未[^来]|拒否|無効"
     r"|誤り|対象|必要|いいえ|強制終了|クラッシュ|すでに|既に|期待(?!通り|どおり|した通り|したとおり)|終了して(?:い|しま)"
+    r"|切れ|制限|させられ|不[一正可明完適十足要]|使用中|先に|競合|衝突|壊れ|古い|止め|遅[いくす]|ずれ|異な|違[いうっ]|合わ|届か|余分|重複"
 )
 _SOME_OF = late_pattern(
     r"(?i)\b(\d{1,6}) ?(?:of|out of|/) ?(?:the )?(\d{1,6})\b"
@@ -93,7 +120,7 @@ _SOME_OF = late_pattern(
 _SOME_IN_WORDS = late_pattern(
     r"(?i)\b(?:one|two|three|four|five|some|half|several) of (?:the |them\b)?|\bmost (?:of the )?tests"
 )
-_CODE_OF_ERROR = late_pattern(r"\b[A-Z]{1,4}\d{3,5}\b")
+_CODE_OF_ERROR = late_pattern(r"\b(?:[A-Z]{1,4}\d{3,5}|[45]\d\d)\b")
 
 
 def speaks_of_failure(answer: str, output: str) -> bool:

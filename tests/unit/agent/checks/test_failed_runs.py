@@ -123,6 +123,35 @@ async def test_the_user_reads_of_a_mismatch_only_where_the_run_is_not_finished_b
     assert bool(finishing.ending.contradicts) == headline.startswith("The answer does not")
 
 
+OF_SLUG = "I fixed slug; its test passes now. The truncate test still fails, which is another bug."
+OF_SLUG_JA = "slug を直し、slug のテストは通りました。truncate のテストはまだ失敗しています。"
+
+
+@pytest.mark.parametrize(
+    ("request_", "answer", "is_open"),
+    [
+        ("Fix the slug test", OF_SLUG, False),
+        ("Fix the failing test of slug", OF_SLUG, False),
+        ("失敗する slug のテストを直して", OF_SLUG_JA, False),
+        ("Fix the failing tests", OF_SLUG, True),
+        ("Fix the truncate test", OF_SLUG, True),
+        ("Fix the slug test", "One test of mine passes, but the slug test still fails.", True),
+    ],
+)
+async def test_the_test_that_was_to_pass_is_the_one_that_counts(
+    tmp_path: Path, request_: str, answer: str, is_open: bool
+) -> None:
+    results = [did("edit_file", "slug.js"), ran("npm test", 1, "not ok 2 - truncate\n# fail 1")]
+    assert await told(tmp_path, request_, results, answer) == ("", is_open)
+
+
+async def test_a_check_that_was_ordered_is_open_after_an_edit_too(tmp_path: Path) -> None:
+    results = [did("edit_file", "a.py"), ran("mypy shop", 127, "mypy: command not found")]
+    said, is_open = await told(tmp_path, "Check the types with mypy", results, "mypy reports no errors.")
+    assert "exit code 127" in said
+    assert is_open
+
+
 SERVING = "python3 -m http.server 8000 &"
 OVER = f"[Ended with the command: {SERVING}. Put what needs it into the same command.]"
 
