@@ -95,8 +95,25 @@ def unwritten_lines(path: str, new: str, old: str = "") -> list[int]:
     return [number for number, line in found if line not in known and number not in fenced]
 
 
+_QUOTED = late_pattern(r"\"[^\"\n]*+\"|'[^'\n]*+'|`[^`\n]*+`|/[^/\n]*+/")
+_LEAST_BREAKS = 2
+
+
+def _has_doubled_escapes(new: str) -> bool:
+    """Return whether a text of one line has the letters of line breaks in it, outside of what is quoted."""
+    line = new.strip()
+    if "\n" in line or line.count("\\n") < _LEAST_BREAKS:
+        return False
+    first = line.partition("\\n")[0]
+    is_begun = not any(first.count(quote) % 2 for quote in "\"'`")  # no string has begun before the first
+    return is_begun and _QUOTED.sub(" ", line).count("\\n") >= _LEAST_BREAKS
+
+
 def remark_on(path: str, new: str, old: str = "") -> list[str]:
-    """Return a remark for the model on the placeholders in a written text; empty if there are none."""
+    """Return a remark for the model on the placeholders in a written text, or on its line breaks that are none; empty
+    if there are none."""
+    if _has_doubled_escapes(new):
+        return ["[It is one line with the letters \\n in it: write it again with line breaks, escaped once.]"]
     numbers = unwritten_lines(path, new, old)
     if not numbers:
         return []

@@ -137,3 +137,34 @@ def test_it_takes_time_that_grows_with_the_text() -> None:
         "…" * 160 + "\n",
     ):
         assert unwritten_lines("a.md", text) == []
+
+
+@each(
+    "text",
+    [
+        "# Notes\\n\\n- one\\n- two\\n",
+        "test:\\n\\tpython3 -m pytest\\n",
+        '#!/bin/sh\\nset -e\\necho "done"\\n',
+        "def f():\\n    return 1\\n",
+        "# Notes\\n\\nIt's a list\\n",
+    ],
+)
+def test_line_breaks_that_were_escaped_twice_are_told(text: str) -> None:
+    assert "escaped once" in "".join(remark_on("a.txt", text))
+
+
+@each(
+    "text",
+    [
+        "# Notes\n\n- one\n",
+        'print("a\\nb\\nc")',
+        "printf 'a\\nb\\n'",
+        '{"text": "a\\nb\\nc"}',
+        "Use \\n for a line break.",
+        "const LINES = /\\r?\\n\\n/g;",
+        "Write `\\n`, not `\\r\\n`.",
+        "",
+    ],
+)
+def test_letters_of_line_breaks_that_are_meant_are_not(text: str) -> None:
+    assert remark_on("a.txt", text) == []
