@@ -262,7 +262,7 @@ class WorkChecks:
         """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at
         all was changed, that is said instead."""
         facts, request = self._facts, state.goal
-        if not facts.has_changed or facts.was_refused or not _orders_work(request):
+        if not facts.has_changed or facts.was_refused or not request_phrases.orders_work(request):
             return
         from localllm.agent.phrases import claimed_files as files  # most runs end without a change
 
@@ -377,7 +377,7 @@ class WorkChecks:
             return
         from localllm.agent.checks import claimed_tests as tests  # most runs are to write none
 
-        wanted = tests.test_wanted(request, text) if _orders_work(request) else ""
+        wanted = tests.test_wanted(request, text) if request_phrases.orders_work(request) else ""
         paths = {made.path for made in changes.made_since(0)} | facts.changed.keys() | facts.needless
         if not wanted or phrases.admits_failure(text) or any(map(tests.may_hold_tests, paths)):
             return
@@ -489,14 +489,3 @@ class WorkChecks:
         files, wanted = some_of(list(map(shown, beside))), some_of(list(map(shown, ordered)))
         reason = Phrase("{paths} committed as well, though only {wanted} was to be", paths=files, wanted=wanted)
         return [Finding("committed_beside", reason, contradicts=True, params={"paths": files, "files": wanted})]
-
-
-def _orders_work(request: str) -> bool:
-    """Return whether a request orders changes, in one sentence or in a list."""
-    if request_phrases.asks_for_change(request):
-        return True
-    if request.isascii():
-        return False
-    from localllm.agent.phrases.claimed_places import orders_several  # most orders are known before
-
-    return orders_several(request)
