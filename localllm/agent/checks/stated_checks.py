@@ -237,6 +237,8 @@ class StatedChecks:
         if self._facts.has_changed or not state.tools or request_phrases.asks_for_change(state.goal):
             return
         paths = phrases.named_paths(text)
+        if not self._facts.calls:  # these may stand for those of any project
+            paths = [path for path in paths if path.rpartition("/")[2] not in _USUAL_NAMES]
         if not paths:
             return
         from localllm.agent.checks.answer_evidence import elsewhere  # most answers name no file

@@ -22,6 +22,7 @@ FILES = {
     "ring.c": '#include "ring.h"\n\nint ring_pop(struct ring *r)\n{\n    return 0;\n}\n',
     "test_ring.c": '#include "ring.h"\n\nint main(void)\n{\n    return ring_pop(0);\n}\n',
     "README.md": "# Ring\n\nText.\n",
+    "shop/__init__.py": "# The shop.\n",
     "shop/cart.py": "from shop.tax import with_tax\n\n\nclass Cart:\n    def subtotal(self):\n"
     "        return with_tax(1)\n",
     "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_it():\n    assert Cart().subtotal() == 1\n",
@@ -308,6 +309,8 @@ async def test_a_line_that_is_cited_from_memory_is_looked_for(tmp_path: Path, re
         ("Where is resizing done in CPython?", "In Objects/dictobject.rs:1234."),
         ("What does net/backoff.py:42: TypeError mean?", "A wrong type was passed at net/backoff.py:42."),
         ("How do I lay out a project?", "Usually as app/routes.py and tests/test_routes.py."),
+        ("How do I lay out a project?", "A usual layout is app/__init__.py, app/routes.py and tests/."),
+        ("Flask の一般的な構成を教えて", "一般的には app/__init__.py、app/routes.py、tests/ のように分けます。"),
     ],
 )
 async def test_a_line_that_is_there_or_not_of_the_project_is_not_doubted(
