@@ -84,7 +84,8 @@ class DuckDuckGo:
 
     def _by_package(self, query: str, limit: int, view: ResultView) -> list[dict[str, Any]]:
         try:
-            ddgs, engines = map(importlib.import_module, ("ddgs", "ddgs.engines"))
+            ddgs: Any = importlib.import_module("ddgs")
+            engines: Any = importlib.import_module("ddgs.engines")
         except ImportError as error:
             raise WebSearchError("duckduckgo_missing") from error
         if self.name not in engines.ENGINES["text"]:  # the package would ask all its other engines
