@@ -12,6 +12,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.gitignore import matcher
 from localllm.base.i18n import N_, Phrase, _, plural
+from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.path_names import shown, some_of
 from localllm.safety.paths import ProjectRoot
 from localllm.safety.tool_definition import Preview, Risk, ToolOutput
@@ -109,6 +110,8 @@ _LISTING = 8_000
 """Maximum characters of a file listing: a longer one is less useful than folder names."""
 
 
+_WORD = late_pattern(r"[\w-]+")
+"""Matches a pattern that is a word: another assistant's tool looks for it within names."""
 _SECONDS = 10.0
 _MOST = 500_000
 """Maximum files and seconds of a listing."""
@@ -147,11 +150,15 @@ async def list_files(context: ToolContext, path: str = ".", pattern: str = "", r
     start = context.root.relative(path)
     complete = True
     if stat.S_ISREG(context.root.stat(start).st_mode):
-        found, above = [start], start.count("/")
+        found, above, is_part = [start], start.count("/"), False
     else:
         found, complete = await in_thread(
             lambda patience: _find(context, start, pattern, patience, recursive=recursive), _SECONDS
         )
+        if is_part := not found and complete and _WORD.fullmatch(pattern) is not None:
+            found, complete = await in_thread(
+                lambda patience: _find(context, start, f"*{pattern}*", patience, recursive=recursive), _SECONDS
+            )
         above = 0 if start == "." else start.count("/") + 1
     preferred = matcher(context.settings.project.include_patterns)
     result = fit(found, preferred, above=above, limit=min(_LISTING, context.output_limit))
@@ -163,6 +170,8 @@ async def list_files(context: ToolContext, path: str = ".", pattern: str = "", r
         "truncated": bool(result.left_out) or not complete,
     }
     lines = result.lines or [_nothing(start, pattern)]
+    if is_part and found:
+        lines.insert(0, f"[no file is named {pattern}; with it in their names:]")
     if result.left_out:
         lines.append(
             f"[{result.left_out} of {total} files {plural(result.left_out, 'is', 'are')} not listed "

@@ -374,6 +374,15 @@ async def test_a_pattern_chooses(project: Path, path: str, pattern: str, expecte
     assert output.payload["files"] == expected
 
 
+async def test_a_word_that_no_name_is_chooses_the_names_that_have_it(project: Path) -> None:
+    (project / "src/cart_items.py").touch()
+    output = await use(list_files, make_context(project), pattern="cart")
+    assert output.payload["files"] == ["src/cart_items.py"]
+    assert output.for_model == "[no file is named cart; with it in their names:]\nsrc/cart_items.py"
+    output = await use(list_files, make_context(project), pattern="nowhere")
+    assert output.for_model == "[no files in . fit nowhere; .gitignore leaves some out]"
+
+
 async def test_nothing_found_is_said(project: Path) -> None:
     output = await use(list_files, make_context(project), pattern="*.rs")
     assert output.for_model == "[no files in . fit *.rs; .gitignore leaves some out]"
