@@ -262,9 +262,13 @@ class WorkChecks:
         """Yield the files that were ordered or are claimed, and are not there, or were not changed. Where nothing at
         all was changed, that is said instead."""
         facts, request = self._facts, state.goal
-        if not facts.has_changed or facts.was_refused or not request_phrases.orders_work(request):
+        if not facts.has_changed or facts.was_refused:
             return
         from localllm.agent.phrases import claimed_files as files  # most runs end without a change
+        from localllm.agent.phrases.claimed_places import orders_work
+
+        if not orders_work(request):
+            return
 
         known = {made.path for made in self._tools.changes.made_since(0)} | facts.changed.keys() | facts.needless
         claimed = [one for one in files.claimed_files(text) if not files.is_touched(known, one.path)]
@@ -376,8 +380,9 @@ class WorkChecks:
         if not facts.has_changed or facts.was_refused or not phrases.speaks_of_tests(request + text):
             return
         from localllm.agent.checks import claimed_tests as tests  # most runs are to write none
+        from localllm.agent.phrases.claimed_places import orders_work
 
-        wanted = tests.test_wanted(request, text) if request_phrases.orders_work(request) else ""
+        wanted = tests.test_wanted(request, text) if orders_work(request) else ""
         paths = {made.path for made in changes.made_since(0)} | facts.changed.keys() | facts.needless
         if not wanted or phrases.admits_failure(text) or any(map(tests.may_hold_tests, paths)):
             return

@@ -9,6 +9,7 @@ import msgspec
 
 from localllm.agent.phrases.claimed_files import file_names, paths_in
 from localllm.agent.phrases.phrase_search import ends_of, sentences_in
+from localllm.agent.phrases.request_phrases import asks_for_change
 from localllm.base.lazy_patterns import late_pattern
 
 _DONE = (
@@ -174,6 +175,11 @@ def item_files(request: str) -> list[str]:
         for path in paths_in(" ".join(_spaced(item)))[:1]
     )
     return list(dict.fromkeys(found))
+
+
+def orders_work(request: str) -> bool:
+    """Return whether a request orders changes, in one sentence or in a Japanese row of verbs or list."""
+    return asks_for_change(request) or orders_several(request)
 
 
 def orders_several(request: str) -> bool:

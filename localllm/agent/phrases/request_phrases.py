@@ -127,16 +127,6 @@ def asks_for_change(request: str) -> bool:
     return is_ordered and not (re.search(_HANDS_OFF, request) or waits_for_user(request))
 
 
-def orders_work(request: str) -> bool:
-    """Return whether a request orders changes, in one sentence or in a Japanese row of verbs or list."""
-    is_ordered = asks_for_change(request)
-    if is_ordered or request.isascii():
-        return is_ordered
-    from localllm.agent.phrases.claimed_places import orders_several  # most orders are known before
-
-    return orders_several(request)
-
-
 def saves_file(request: str) -> bool:
     """Return whether something is to be saved in a named file: clean the data and save them to clean.csv."""
     if "." not in request or not has_any(request, _SAVE_BEGINS):
