@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from localllm.app.research_findings import findings
 from localllm.base.events import Delegated, Notice
 from localllm.base.i18n import N_, Phrase, _
 from localllm.config.schema import Settings
@@ -46,6 +45,8 @@ def research_tool(research: "Callable[[], ChatResearch]", estimate: Callable[[st
     @tool(risk=Risk.SAFE, sends=("question",), preview=preview)
     async def deep_research(context: ToolContext, question: str) -> ToolOutput:
         """Research a question thoroughly (minutes): checked findings with sources."""
+        from localllm.app.research_findings import findings  # few sessions research
+
         found = await _run(research(), question, context)
         text = findings(found.state, found.report, estimate)
         return ToolOutput(
