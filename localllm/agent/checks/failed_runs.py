@@ -166,7 +166,7 @@ def _is_asked_for(run: Run, newest: NewestRun, request: str, changed: dict[str, 
         return False
     kind = command_kind(run.command)
     if run.has_ended:
-        return bool(_SERVES.search(request))
+        return not _ENDS_IT.search(run.command) and bool(_SERVES.search(_PATH.sub(" ", request)))
     if kind == "files" and (not run.is_only or request.rstrip().endswith(("?", "？"))):
         return False
     is_ordered = bool(_ORDERS.search(request)) or requested_checks.asks_for_check(request)
@@ -182,6 +182,7 @@ _FOREIGN = late_pattern(
 _OVER = late_pattern(r"終了[しす済]|終わ[っりる]|止ま[っりる]|停止し")
 _HAN, _KANA = late_pattern(r"[一-鿿]"), late_pattern(r"[ぁ-ヿ]")
 _SERVES = late_pattern(r"(?i)\b(?:start|launch|serve|run|restart)\b|\bserver\b|起動|立ち上げ|サーバ|走らせ|動かし")
+_ENDS_IT = late_pattern(r"\b(?:p?kill|killall)\b")
 _PROGRAM = late_pattern(r"[A-Za-z][\w.+-]{1,40}")
 _PATH = late_pattern(r"[\w./-]{1,200}\.\w{1,8}\b", 256)
 

@@ -42,7 +42,8 @@ def asks_for_check(request: str) -> bool:
 
 _RUN = (
     r"(?i)^(?:(?:please|now|then|and|also|just|can you|could you)[,:]? )*"
-    r"(?:run|execute|start|launch) (?!me\b|through\b)"
+    r"(?:run|execute|launch|start(?! (?:over|again|anew|afresh|fresh|off|out|with|by|from|on|at|in|to|here|now|\w+ing"
+    r"|(?:the |a )?(?:new|next|work|task|plan|step|phase|part|chapter|section)\w*)\b)) (?!me\b|through\b)"
     r"|(?:を|も) ?(?:実行し|起動し|動かし|走らせ)て"
 )
 

@@ -185,6 +185,10 @@ async def test_what_ended_with_its_command_does_not_run(
         ("テストを実行して", [], "テストは見つかりませんでした。", False),
         ("Run the tests", [], "Shall I use pytest?", False),
         ("Start with the parser", [did("read_file")], "It reads tokens.", False),
+        ("Start over", [], "Two.", False),
+        ("Start again from the top", [], "One.", False),
+        ("Start the next step", [], "Two.", False),
+        ("Please start serve.py", [], "It is up.", True),
         ("Where are the tests?", [], "In tests/.", False),
     ],
 )
