@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from localllm.agent.checks.cited_passages import unfound
-from localllm.agent.checks.completion_checks import mismatch
+from localllm.agent.checks.completion_checks import unverified
 from localllm.agent.checks.grounded_answers import GroundedAnswers
 from localllm.agent.history import History
 from localllm.agent.react_agent import ReActAgent
@@ -130,7 +130,7 @@ class KnowledgeChat:
 
     def _of_references(self, answer: str) -> list[Notice]:
         """Return the notices of the agent that the model is asked to correct references in its answer."""
-        return [mismatch(unfound(reference)) for reference in check_citations(answer, self._hits).removed]
+        return [unverified(unfound(reference)) for reference in check_citations(answer, self._hits).removed]
 
     def _checked(self, finished: RunFinished, *, has_found: bool) -> RunFinished:
         if self._ipo is not None and finished.status != "done":

@@ -76,13 +76,11 @@ def mismatch(reason: Phrase) -> Notice:
     return Notice(text=_("The answer does not match what was done: {reason}.", reason=str(reason).rstrip(".。")))
 
 
-def _doubt(finding: Finding) -> Notice:
-    """Return the notice of a finding that the model is told of. What only was not checked contradicts nothing: the run
-    may end well with it."""
-    if finding.contradicts:
-        return mismatch(finding.reason)
-    reason = str(finding.reason).rstrip(".。")
-    return Notice(text=_("The model was asked about what could not be verified: {reason}.", reason=reason))
+def unverified(reason: Phrase) -> Notice:
+    """Return the notice of an answer that the model is asked about, and that nothing contradicts: the run may end well
+    with it."""
+    text = _("The model was asked about what could not be verified: {reason}.", reason=str(reason).rstrip(".。"))
+    return Notice(text=text)
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -232,7 +230,7 @@ class Finishing(Middleware):
                     self._told.add(finding.name)
                     if not finding.contradicts:
                         self._first.doubt(text, self._tools.changes.position, finding.name)
-                    state.emit(_doubt(finding))
+                    state.emit((mismatch if finding.contradicts else unverified)(finding.reason))
                     return Inject(remark(finding.name, **finding.params))
         self.ending = Ending(
             tuple(finding.reason for finding in findings if finding.contradicts),
