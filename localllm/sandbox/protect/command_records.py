@@ -112,6 +112,11 @@ class CommandRecords:
                 raise ToolExecutionError("command_failed_to_start", reason=reason)
             time.sleep(_BETWEEN_LOOKS)
 
+    @property
+    def are_kept(self) -> bool:
+        """Whether there is a folder for records, where a later program finds them."""
+        return self._folder is not None
+
     def begin(self, record: CommandRecord) -> bool:
         """Write the record, which is kept until `end`; return False where commands are held off. If it cannot be
         written, this is only logged."""

@@ -175,6 +175,8 @@ class ProtectedFiles:
         with self._lock:
             if not self._running:
                 if self._is_unfinished:
+                    if not self._records.are_kept:  # so no later start can put it back: what is there now counts
+                        self._folder.hold()
                     self._put_back()
                     self._is_unfinished = False
                 self._folder.hold()
