@@ -25,9 +25,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     """What in a project needs care when a command starts, as absolute paths.
 
     `pinned`: read-only; `held`: cannot be renamed; `masked`: sockets of others; `copies`: folders in place of which
-    their copy is shown (only if the back end `has_namespaces`). `present`: files outside of which a
-    command sees that they are there, and nothing else (as above). `record`: a file outside the project whose time is
-    set while the command runs, and when it has ended, even while this program is stopped; "" for none.
+    their copy is shown (only if the back end `has_namespaces`). `present`: files outside the project of which a command
+    sees that they are there, and nothing else (likewise). `record`: a file outside the project whose time is set while
+    the command runs, and when it has ended, even while this program is stopped; "" for none.
     """
 
     pinned: tuple[str, ...] = ()
