@@ -192,7 +192,8 @@ class Finishing(Middleware):
 
         if self._awaits_change(state) and (calls := calls_in(text, self._tools.root, is_announced)):
             return calls
-        if is_told_to_plan(state.history) or not any(tool.name in text for tool in state.tools):
+        names_tool = '"name"' in text or any(tool.name in text for tool in state.tools)
+        if is_told_to_plan(state.history) or not names_tool:
             return ()
         from localllm.agent.checks.written_calls import written_calls  # few answers name a tool
 

@@ -1,5 +1,5 @@
-"""Recover the calls that an answer writes out in forms that may also be words: Python with a sentence before it, a
-label before the arguments, a list of them.
+"""Recover the calls that an answer writes out in forms that may also be words: Python with a sentence before it, JSON
+under another assistant's name for a tool, a label before the arguments, a list of them.
 
 Only where the whole answer is the call, or a sentence of the model's own announces it: a call that is shown to the
 user, as in an explanation, is none.
@@ -13,6 +13,7 @@ from localllm.base.events import Json, ToolCall
 from localllm.base.lazy_patterns import late_pattern
 from localllm.llm.messages import ToolSpec
 from localllm.llm.tool_calling.json_repair import keywords_to_json, object_in
+from localllm.llm.tool_calling.text_tool_calls.payloads import Offer, read_calls
 
 _PYTHON = late_pattern(r"(?:print)?\(?(?P<name>[a-z_]{3,40})(?P<arguments>\(.{2,}\))\)?;?", re.DOTALL)
 _LABELLED = late_pattern(
@@ -25,6 +26,9 @@ _LABELLED = late_pattern(
 _LISTED = late_pattern(
     r"(?:(?P<before>[^\n]{0,300})\n+)?[*_#`\s]{0,6}(?P<name>[a-z]{2,20}_[a-z_]{2,20})[*_`]{0,4}[:：]?[*_]{0,2}\s*\n"
     r"(?P<lines>(?:[ \t]{0,4}[-*•] [^\n]{1,2000}(?:\n|$)){2,12})\s*"
+)
+_JSON = late_pattern(
+    r"(?:(?P<before>[^\n]{0,300})\n+)?(?:```\w{0,10}\n)?[ \t]*(?P<call>\{.{2,}\})\s*(?:```)?", re.DOTALL
 )
 _LINE = late_pattern(r"[ \t]*[-*•] [*_`]{0,3}(?P<key>[a-z_]{2,40})[*_`]{0,3} ?[:：=][*_]{0,2} ?(?P<value>[^\n]*)")
 _QUOTES = ("`", '"', "'")
@@ -40,6 +44,8 @@ _TO_USER = late_pattern(
 def written_calls(text: str, tools: Sequence[ToolSpec], announces: Callable[[str], bool]) -> Sequence[ToolCall]:
     """Return the calls of `tools` that an answer consists of, or ends with after the sentence that `announces` them."""
     offered = {tool.name: tool for tool in tools}
+    if call := _in_json(text, tools, announces):
+        return [call]
     if not any(name in text for name in offered):
         return ()
     if found := _LABELLED.fullmatch(text.strip()):
@@ -67,6 +73,21 @@ def _in_blocks(text: str, offered: dict[str, ToolSpec], announces: Callable[[str
             return ()
         calls.append(new_call(tool.name, **given))
     return calls
+
+
+def _in_json(text: str, tools: Sequence[ToolSpec], announces: Callable[[str], bool]) -> ToolCall | None:
+    """Return the call of one JSON object that has another assistant's name for a tool; one with the tool's own name is
+    read by the reader of answers."""
+    found = _JSON.fullmatch(text.strip()) if '"name"' in text else None
+    if found is None or not _leads(found["before"] or "", announces):
+        return None
+    offer = Offer(tools)
+    calls = read_calls(found["call"], offer, strict=False, closed=True, closes=False) or []
+    tool = offer.tool(calls[0].name) if len(calls) == 1 and calls[0].closed else None
+    given = object_in([calls[0].arguments]) if tool else None
+    if tool is None or given is None or not offer.fits(calls[0].name, given):
+        return None
+    return new_call(tool.name, **given)
 
 
 def _checked(

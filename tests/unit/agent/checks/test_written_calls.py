@@ -24,6 +24,7 @@ RUN = ToolSpec("run_command", "Run.", {"properties": {"command": {"type": "strin
 ARGUMENTS = {"file_path": "a.py", "old_string": "x+1", "new_string": "x+2"}
 PYTHON = '```python\nedit_file("a.py", "x+1", "x+2")\n```'
 JSON = json.dumps(ARGUMENTS)
+FOREIGN = '{"name": "str_replace", "arguments": {"path": "a.py", "old_str": "x+1", "new_str": "x+2"}}'
 LISTED = "- file_path: a.py\n- old_string: x+1\n- new_string: `x+2`"
 
 
@@ -74,10 +75,32 @@ def test_what_is_none(text: str) -> None:
     assert list(written_calls(text, [EDIT, RUN], announces)) == []
 
 
+@each("name", ["Bash", "bash", "execute_command", "shell"])
+@each("form", ["I will run it.\n```json\n{}\n```", "I will run it.\n\n{}", "実行します:\n```\n{}\n```"])
+def test_another_assistants_name_in_json(name: str, form: str) -> None:
+    call = json.dumps({"name": name, "arguments": {"command": "npm test"}})
+    (made,) = written_calls(form.replace("{}", call), [EDIT, RUN], announces)
+    assert (made.name, json.loads(made.arguments)) == ("run_command", {"command": "npm test"})
+
+
+@each(
+    "text",
+    [
+        'Claude Code would send this:\n```json\n{"name": "Bash", "arguments": {"command": "ls"}}\n```',
+        'I will run it.\n{"name": "Bash", "arguments": {"command": "ls"}}\nThen I look at it.',
+        'I will write it.\n```json\n{"name": "shop", "version": "1.0.0"}\n```',
+        'I will run it.\n{"name": "Bash", "arguments": {"speed": 3}}',
+    ],
+)
+def test_json_that_is_no_call(text: str) -> None:
+    assert list(written_calls(text, [EDIT, RUN], announces)) == []
+
+
 @pytest.mark.anyio
 @each(
     ("request_", "said", "content"),
     [
+        ("Make f add 2", f"I will edit it.\n```json\n{FOREIGN}\n```", "x+2"),
         ("f が 2 を足すようにして", f"以下のように edit_file を呼び出します。\n{PYTHON}", "x+2"),
         ("Make f add 2", f"Tool: edit_file\nArguments:\n{JSON}", "x+2"),
         ("How do I call edit_file to make f add 2?", f"I call edit_file now:\n{PYTHON}", "x+1"),
@@ -98,5 +121,7 @@ def test_it_takes_time_that_grows_with_the_text() -> None:
         "edit_file(" * 50_000,
         "Tool: edit_file\n{" * 30_000,
         "edit_file\n" + "- a: b\n" * 50_000,
+        '"name"' + "{" * 100_000,
+        '"name"\n' + "{}\n" * 50_000,
     ):
         assert list(written_calls(text, [EDIT], announces)) == []
