@@ -16,6 +16,8 @@ from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.tools.change_history import ChangeHistory
 
 _LONGEST_LOG = 1_000_000
+_MOVES = late_pattern(r"(?m)^(?P<before>[0-9a-f]{40,64}) (?P<after>[0-9a-f]{40,64}) [^\n\t]*\t(?P<why>[^\n]*)")
+"""Matches the entries of the log. Others, which a command may have written, would be options for git."""
 
 _OPEN = late_pattern(
     r"\bin progress\b|--(?:continue|abort|skip|quit)\b|\b(?:still|remain\w*|unresolved|unmerged|unfinished|paused"
@@ -78,11 +80,9 @@ class CommitLog:
         if log := _log_of(self._root):
             with suppress(OSError), log.open("rb") as file:
                 file.seek(self._size)
-                for line in file.read(_LONGEST_LOG).splitlines():
-                    before, _, rest = line.decode(errors="replace").partition(" ")
-                    if not first and "\tcommit" in rest:
-                        first = before
-                    last = rest.partition(" ")[0]
+                for move in _MOVES.finditer(file.read(_LONGEST_LOG).decode(errors="replace")):
+                    first = first or (move["before"] if move["why"].startswith("commit") else "")
+                    last = move["after"]
         return (first, last) if first else ("", "")
 
 

@@ -1,8 +1,10 @@
-"""What an answer says of a merge that has not ended."""
+"""What an answer says of a merge that has not ended, and which commits are new."""
+
+from pathlib import Path
 
 import pytest
 
-from localllm.agent.checks.git_checks import says_that_it_is_open
+from localllm.agent.checks.git_checks import CommitLog, says_that_it_is_open
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,23 @@ def test_it_is_admitted(answer: str) -> None:
 )
 def test_it_is_denied(answer: str) -> None:
     assert not says_that_it_is_open(answer)
+
+
+def test_the_new_commits_are_those_of_the_log_alone(tmp_path: Path) -> None:
+    """A command may write anything into the log; git would take `--output=FILE` for an option."""
+    folder = tmp_path / ".git"
+    for name in ("objects", "refs", "logs"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    file = folder / "logs/HEAD"
+    one, two, three = (digit * 40 for digit in "123")
+    by = "A <a@example.org> 1700000000 +0000"
+    file.write_text(f"{'0' * 40} {one} {by}\tcommit (initial): x\n")
+    log = CommitLog(tmp_path)
+    assert log.committed_between() == ("", "")
+    with file.open("a") as more:
+        more.write(f"--output=/tmp/x {two} {by}\tcommit: x\n{one} --output=/tmp/x {by}\tcommit: x\n")
+    assert log.committed_between() == ("", "")
+    with file.open("a") as more:
+        more.write(f"{one} {two} {by}\tcommit: x\n{two} {three} {by}\treset: moving to HEAD\n")
+    assert log.committed_between() == (one, three)
