@@ -147,10 +147,7 @@ def keep_quotes(run: RunContext, source: Source, said: Sequence[str]) -> None:
             dropped += 1
             continue
         whole = quotes.whole_sentences(text, span)
-        if speaks_to_model(_with_lead(text, whole)):
-            run.remark(
-                remark(N_("{url} gives instructions to language models; nothing from them was used."), url=source.url)
-            )
+        if instructs_model(run, source, text, whole):
             dropped += 1
             continue
         start = _after_headings(text, whole)
@@ -168,6 +165,14 @@ def _after_headings(text: str, span: Span) -> int:
             break
         start += len(line)
     return start
+
+
+def instructs_model(run: RunContext, source: Source, text: str, span: Span) -> bool:
+    """Return whether a span of a page gives instructions to language models; remark on the page if it does."""
+    if not speaks_to_model(_with_lead(text, span)):
+        return False
+    run.remark(remark(N_("{url} gives instructions to language models; nothing from them was used."), url=source.url))
+    return True
 
 
 def _with_lead(text: str, span: Span) -> str:

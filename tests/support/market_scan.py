@@ -1,6 +1,6 @@
 """A market scan in this process: a played model, Serper's wire and the pages on loopback, the program's own reader."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import date
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 from localllm.base.errors import ToolExecutionError
 from localllm.config.research_settings import MarketSettings
 from localllm.research.market.broad_researcher import BroadResearcher, MarketOptions
-from localllm.research.market.market_records import Constraints, MarketResult, ResearcherInput
+from localllm.research.market.market_records import Constraints, MarketPurpose, MarketResult, ResearcherInput
 from localllm.research.market.search_service import SearchServiceConfig, SerperSearchService
 from localllm.research.options import ResearchOptions
 from localllm.research.run_events import ResearchEvent
@@ -21,10 +21,12 @@ THEME = "スマートシティ"
 
 
 class FactReader(PageReader):
-    """Reads the pages of a MarketWeb without asking it; those whose address has `gone` in it cannot be read."""
+    """Reads the pages of a MarketWeb without asking it; those whose address has `gone` in it cannot be read. `before`:
+    what a page says before its fact, by purpose."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Mapping[MarketPurpose, str] | None = None) -> None:
         self.asked: list[str] = []
+        self.before: Mapping[str, str] = before or {}
 
     async def read(self, url: str) -> ReadPage:
         self.asked.append(url)
@@ -33,7 +35,8 @@ class FactReader(PageReader):
         if not facts:
             raise ToolExecutionError("web_unreachable", url=url, reason="gone")
         fact = facts[int(number)]
-        return ReadPage(url, f"{purpose} {number}", f"{number}: {fact.on_page}", "html", "2026-11-24T00:00:00+00:00")
+        text = f"{number}: {self.before.get(purpose, '')}{fact.on_page}"
+        return ReadPage(url, f"{purpose} {number}", text, "html", "2026-11-24T00:00:00+00:00")
 
     async def aclose(self) -> None:
         """There is nothing to close."""

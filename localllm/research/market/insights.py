@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.base.i18n import N_
 from localllm.research.claims.verdicts import judge
-from localllm.research.evidence import add_evidence, shown_of
+from localllm.research.evidence import add_evidence, instructs_model, shown_of
 from localllm.research.market.market_queries import looked_for
 from localllm.research.market.market_records import FoundResult, Insight, MarketPurpose
 from localllm.research.market.sensitive_content import SensitiveContent
@@ -212,7 +212,7 @@ async def check_claim(run: RunContext, text: str, evidence: Iterable[Evidence]) 
 
 
 def find_evidence(run: RunContext, sources: Sequence[Source], quote: str) -> Evidence | None:
-    """Return the source's whole sentences around a quote; None if it is not found."""
+    """Return the source's whole sentences around a quote; None if it is not found, or they instruct models."""
     if len(quote.strip()) < _SHORTEST:
         return None
     for source in sources:
@@ -221,6 +221,8 @@ def find_evidence(run: RunContext, sources: Sequence[Source], quote: str) -> Evi
         if span is None or quotes.difference(quote, text[span.start : span.end]):
             continue
         whole = quotes.whole_sentences(text, span)
+        if instructs_model(run, source, text, whole):
+            return None
         add_evidence(run.state, source, text, whole)
         return next(
             (
