@@ -16,6 +16,10 @@ _LEAST_ENGLISH = 5
 """Such words, in a text of sentences and not only of names."""
 
 _LEAST_IDEOGRAPHS, _FEW_IDEOGRAPHS = 10, 4
+_LEAST_SIMPLIFIED = 3
+"""Simplified ideographs in a text that has kana too; a Japanese text may quote a name."""
+_MOST_KANA_OF_CHINESE = 0.25
+"""Share of kana in a Chinese text that begins with これは or the like."""
 _LEAST_KANA = 0.15
 _MOST_FOREIGN = 0.3
 """Shares of a text's letters. More than a third of Japanese prose is kana, even with many foreign names."""
@@ -34,14 +38,18 @@ def is_in_language(text: str, language: str) -> bool:
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether a text, without code, is Chinese: no kana, and ideographs that only Chinese has."""
+    """Return whether a text, without code, is Chinese: ideographs that only Chinese has, and no kana, or no more than a
+    Japanese first word before them."""
     if text.isascii():
         return False
     prose = _CODE.sub("", text)
     ideographs = _IDEOGRAPH.findall(prose)
-    if _KANA.search(prose) or len(ideographs) < _FEW_IDEOGRAPHS:
+    kana = len(_KANA.findall(prose))
+    if len(ideographs) < _FEW_IDEOGRAPHS or kana > _MOST_KANA_OF_CHINESE * (kana + len(ideographs)):
         return False
     simplified = sum(map(_is_simplified, ideographs))
+    if kana:
+        return simplified >= _LEAST_SIMPLIFIED
     is_long = len(ideographs) >= _LEAST_IDEOGRAPHS
     return simplified >= 2 or (is_long and simplified + len(set(_CHINESE.findall(prose))) >= 2)
 
