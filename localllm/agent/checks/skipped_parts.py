@@ -3,7 +3,7 @@ to be noted, and content for which a line stands in the file."""
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from localllm.agent.checks.command_kinds import command_kind
@@ -120,8 +120,8 @@ def _plain(text: str) -> str:
 # Content for which a line stands.
 
 _MEANT = late_pattern(
-    r"(?i)\b(?:placeholders?|templates?|skeletons?|stubs?|scaffold\w*|outline|boilerplate|example|sample|TODO)\b"
-    r"|雛形|ひな形|ひな型|雛型|骨組み|スケルトン|テンプレート|見本|サンプル|例を|TODO"
+    r"(?i)\b(?:placeholders?|templates?|skeletons?|stubs?|scaffold\w*|outline|boilerplate|example|sample)\b"
+    r"|雛形|ひな形|ひな型|雛型|骨組み|スケルトン|テンプレート|見本|サンプル|例を|(?-i:TODO)"
 )
 _IS_TOLD = late_pattern(
     r"(?i)\b(?:placeholders?|omitted|abbreviated|shortened|template|skeleton|stub|excerpt|partial\w*"
@@ -129,6 +129,12 @@ _IS_TOLD = late_pattern(
     r" (?:rest|remaining|others?)|first (?:few|\d+)|only \d+|the rest)\b"
     r"|省略|略して|雛形|ひな形|一部|途中|残り|だけ|まで|のみ|プレースホルダ"
 )
+_NOTHING_MEANT = late_pattern(
+    r"(?i)\b(?:abstract|interfaces?|protocols?|no-?ops?|hooks?|dumm(?:y|ies)|mocks?|fakes?|callbacks?|signatures?)\b"
+    r"|(?:does?|do) nothing|not (?:yet )?implement|unimplemented|empty|NotImplementedError"
+    r"|抽象|インターフェ|ダミー|モック|空の|何もしない|未実装|実装していません|シグネチャ"
+)
+"""Matches what orders, or admits, functions that do nothing."""
 
 
 def placeholder_lines(path: str, text: str, diff: str) -> list[int]:
@@ -137,6 +143,17 @@ def placeholder_lines(path: str, text: str, diff: str) -> list[int]:
 
     added = {line[1:] for line in diff.splitlines() if line.startswith("+")}
     return unwritten_lines(path, text, "\n".join(line for line in text.split("\n") if line not in added))
+
+
+def _lines_without_content(path: str, text: str, diff: str) -> list[int]:
+    """Return the lines that stand for what was not written, or the added ones of functions that do nothing."""
+    if lines := placeholder_lines(path, text, diff):
+        return lines
+    from localllm.agent.checks.stub_functions import stub_lines  # imports ast
+
+    added = {line[1:] for line in diff.splitlines() if line.startswith("+")}
+    written = text.split("\n")
+    return [line for line in stub_lines(path, text) if written[line - 1] in added]
 
 
 def findings(state: RunState, text: str, tools: ToolSystem, facts: RunFacts, position: int) -> Iterator[Finding]:
@@ -157,13 +174,16 @@ def findings(state: RunState, text: str, tools: ToolSystem, facts: RunFacts, pos
             reason = Phrase("not in the list: {items}", items=said)
             yield Finding("not_noted", reason, contradicts=True, params={"items": said})
     if facts.edited and not (_MEANT.search(state.query) or _IS_TOLD.search(text)):
-        yield from _of_placeholders(tools, facts, position)
+        is_meant = _NOTHING_MEANT.search(state.query) or _NOTHING_MEANT.search(text)
+        yield from _of_placeholders(tools, facts, position, placeholder_lines if is_meant else _lines_without_content)
 
 
-def _of_placeholders(tools: ToolSystem, facts: RunFacts, position: int) -> Iterator[Finding]:
+def _of_placeholders(
+    tools: ToolSystem, facts: RunFacts, position: int, find: Callable[[str, str, str], list[int]]
+) -> Iterator[Finding]:
     for one in tools.changes.diffs_since(position):
         content = tools.readable_text(one.path) if one.path in facts.edited and one.diff else None
-        if content and (lines := placeholder_lines(one.path, content, one.diff)):
+        if content and (lines := find(one.path, content, one.diff)):
             line, path = lines[0], shown(one.path)
             reason = Phrase("line {line} of {path} is a placeholder for what was not written", line=line, path=path)
             yield Finding("unwritten", reason, contradicts=False, params={"path": path, "line": str(line)})

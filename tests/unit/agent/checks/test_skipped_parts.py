@@ -118,6 +118,8 @@ async def test_a_placeholder_is_asked_about(
     agent = make_agent(scripted(*turns), root, tools=make_tools(root, confirmer=confirmer))
     result = await agent.execute_query(request_)
     assert result.status == "done"
+    asked = [one.text for one in agent.history.messages if "stands for what you did not write" in one.text]
+    assert bool(asked) is told
 
 
 REFUSED = ToolResult(
