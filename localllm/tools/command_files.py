@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from localllm.base.directory_walk import walk
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
-from localllm.base.regular_files import read_regular
+from localllm.base.regular_files import open_regular, read_regular
 from localllm.safety.path_names import shown, some_of
 from localllm.safety.rules import line_of
 from localllm.text.decoding import NotTextError, decode
@@ -45,7 +45,7 @@ def not_executable(denied: re.Pattern[str], cwd: Path, root: Path, result: "Comm
         with suppress(*_NO_PATH):
             file = (cwd / path).resolve()
             if file.is_relative_to(root) and file.is_file() and not file.stat().st_mode & 0o111:
-                with file.open("rb") as script:
+                with open_regular(file) as script:
                     return path if script.read(2) == b"#!" else ""
     return ""
 

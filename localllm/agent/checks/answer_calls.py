@@ -10,6 +10,7 @@ import msgspec
 from localllm.base.events import Json, ToolCall
 from localllm.base.jsontext import encode_json
 from localllm.base.lazy_patterns import late_pattern
+from localllm.base.regular_files import read_regular
 
 _OPENING = late_pattern(r"[ ]{0,3}(?P<fence>`{3,}+|~{3,}+)[ \t]*+(?P<info>[^`\n]*)")
 _SHELLS = frozenset({"bash", "sh", "shell", "zsh", "console", "shell-session", "terminal"})
@@ -216,11 +217,12 @@ def _is_whole(file: Path, root: Path, block: Block) -> bool:
             return False
         if not file.exists():
             return True
-        if not block.path or file.stat().st_size > _LARGEST:
+        if not block.path:
             return False
-        old = {line.strip() for line in file.read_text("utf-8").splitlines()} - {""}
+        text = read_regular(file.resolve(), _LARGEST).decode()
     except (OSError, ValueError):
         return False
+    old = {line.strip() for line in text.splitlines()} - {""}
     return len(old & {line.strip() for line in block.body.splitlines()}) * 2 > len(old)
 
 

@@ -10,7 +10,7 @@ from localllm.agent.checks.run_facts import RunFacts
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
-from localllm.base.regular_files import read_regular
+from localllm.base.regular_files import open_regular, read_regular
 from localllm.safety.path_names import some_of
 from localllm.sandbox.protect.repositories.repository import find_place
 from localllm.tools.change_history import ChangeHistory
@@ -66,7 +66,7 @@ class CommitLog:
         if log is None or size <= self._size:
             return size < self._size
         try:
-            with log.open("rb") as file:
+            with open_regular(log) as file:
                 file.seek(self._size)
                 new = file.read(_LONGEST_LOG)
         except OSError:
@@ -78,7 +78,7 @@ class CommitLog:
         none was made by `git commit`."""
         first = last = ""
         if log := _log_of(self._root):
-            with suppress(OSError), log.open("rb") as file:
+            with suppress(OSError), open_regular(log) as file:
                 file.seek(self._size)
                 for move in _MOVES.finditer(file.read(_LONGEST_LOG).decode(errors="replace")):
                     first = first or (move["before"] if move["why"].startswith("commit") else "")

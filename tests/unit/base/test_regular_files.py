@@ -2,12 +2,14 @@
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import localllm
 from localllm.base.regular_files import READ, is_settled, opened, read_beneath, read_regular, stamp_of
 
 
@@ -73,3 +75,22 @@ def test_an_entry_changed_a_moment_ago_is_not_settled_however_old_its_content(tm
     long_ago = time.time() - 1_000
     os.utime(file, (long_ago, long_ago))
     assert not is_settled(stamp_of(file.stat()))
+
+
+_OPENING = re.compile(r"\.(?:read_text|read_bytes|open)\(|(?<![\w.])open\(")
+_OF_PROJECTS = ("agent", "lookup", "memory", "project", "tools")
+_OTHER = re.compile(r"__file__|_FOLDER|\bos\.open\(|root\.read_bytes\(|/proc/|\"open\(|`open\(|open\(\?:")
+"""In lines that open the package's own files or the kernel's, or by descriptor, with flags."""
+
+
+def test_files_of_projects_are_opened_here_alone() -> None:
+    """A command can put a named pipe in place of any of them."""
+    package = Path(localllm.__file__).parent
+    found = [
+        f"{file.relative_to(package)}: {line.strip()}"
+        for room in _OF_PROJECTS
+        for file in sorted((package / room).rglob("*.py"))
+        for line in file.read_text("utf-8").splitlines()
+        if _OPENING.search(line) and not _OTHER.search(line)
+    ]
+    assert found == []

@@ -1,6 +1,7 @@
 """Calls that an answer plainly stands for, and texts that could also be words for the user."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -202,7 +203,8 @@ class TestFiles:
     def test_what_is_no_text_is_not_written(self, root: Path) -> None:
         (root / "b.py").write_bytes(b"\xff\xfe\0")
         (root / "dir.py").mkdir()
-        for path in ("b.py", "dir.py"):
+        os.mkfifo(root / "pipe.py")  # opened as a file, it would wait for a writer for good
+        for path in ("b.py", "dir.py", "pipe.py"):
             assert calls_in(block(CODE, before=path), root, announces) == ()
 
 

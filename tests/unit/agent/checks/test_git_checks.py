@@ -1,5 +1,6 @@
 """What an answer says of a merge that has not ended, and which commits are new."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,14 @@ def test_the_new_commits_are_those_of_the_log_alone(tmp_path: Path) -> None:
     with file.open("a") as more:
         more.write(f"{one} {two} {by}\tcommit: x\n{two} {three} {by}\treset: moving to HEAD\n")
     assert log.committed_between() == (one, three)
+
+
+def test_a_log_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    folder = tmp_path / ".git"
+    for name in ("objects", "refs", "logs"):
+        (folder / name).mkdir(parents=True)
+    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    log = CommitLog(tmp_path)
+    os.mkfifo(folder / "logs/HEAD")
+    assert log.committed_between() == ("", "")
+    assert not log.has_new()
