@@ -14,6 +14,7 @@ from localllm.safety.paths import ProjectRoot
 from localllm.safety.policy import Policy, Situation, Verdict, Why
 from localllm.safety.rules import COMMAND_TOOL, asked_before_reading, guarded_from_reading, is_within, line_of, listed
 from localllm.safety.tool_definition import Preview, Tool
+from localllm.snapshots.change_log import Change
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.tools.context import ToolContext
 
@@ -41,7 +42,8 @@ NO_FACTS = CommandFacts()
 class Bans(msgspec.Struct, frozen=True):
     """What a request forbids: changes of `files`, and in folders, which end with `/`; commits; to run files, or to run
     them other than as a dry run; to read addresses, which holds until they are typed again; all `changes` of files;
-    with them, of what git `records` of them: commits, branches, tags. `discards`: git may not throw changes away."""
+    with them, of what git `records` of them: commits, branches, tags. `discards`: git may not throw changes away.
+    `permitted`: those of `files` that were changed all the same, as the user was asked and allowed it."""
 
     files: Sequence[str] = ()
     commits: bool = False
@@ -51,6 +53,7 @@ class Bans(msgspec.Struct, frozen=True):
     changes: bool = False
     records: bool = False
     discards: bool = False
+    permitted: Sequence[str] = ()
 
     def __bool__(self) -> bool:
         return any(msgspec.structs.astuple(self))
@@ -70,6 +73,7 @@ class Bans(msgspec.Struct, frozen=True):
             self.changes or other.changes,
             self.records or other.records,
             self.discards or other.discards,
+            both(self.permitted, other.permitted),
         )
 
 
@@ -125,6 +129,14 @@ class CallJudge:
         """Record that a call is run. Where nothing confines commands, only their text shows what they download."""
         if tool.name == COMMAND_TOOL and self._context.runner.level == "none":
             self._has_downloaded = self._has_downloaded or line_of(arguments["command"]).prints_foreign_text
+
+    def note_changes(self, changes: Iterable[Change], *, is_spoiled: bool, is_permitted: bool) -> None:
+        """Record the files that a call has changed: see `spoiled`, and Bans."""
+        paths = [change.path for change in changes]
+        if is_spoiled:
+            self.spoiled.update(paths)
+        if is_permitted:
+            self.bans |= Bans(permitted=paths)
 
     def judge(
         self,

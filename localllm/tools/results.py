@@ -200,6 +200,8 @@ class Record:
         self.changes: Sequence[Change] = ()
         self.has_begun = False
         """Whether the tool itself had started."""
+        self.is_permitted = False
+        """Whether the user has allowed it to change files that were to be left as they are."""
 
     def entry(self, result: ToolResult) -> JournalEntry:
         """Return the finished entry."""

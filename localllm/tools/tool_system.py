@@ -341,8 +341,8 @@ class ToolSystem:
         """Return the result with the call's arguments and changed files, and notify the user where it matters."""
         result = msgspec.structs.replace(result, arguments=record.arguments)
         if record.changes:
-            if "command" in record.arguments and not self.is_attended:
-                self._judge.spoiled |= {change.path for change in record.changes}
+            is_spoiled = "command" in record.arguments and not self.is_attended
+            self._judge.note_changes(record.changes, is_spoiled=is_spoiled, is_permitted=record.is_permitted)
             result = msgspec.structs.replace(result, changes={change.path: change.after for change in record.changes})
             result = with_changes_named(result, record.changes, self._snapshots.content, emit)
             name_losses(record.changes, emit)
@@ -374,6 +374,7 @@ class ToolSystem:
             scope = self._judge.scope_of(tool, arguments, context.root, facts)
             request = question(tool, call, verdict, asked, scope, self._agent)
             record.approval = await self._ask(request, verdict, emit, preview)
+            record.is_permitted = verdict.why == "banned"
             if not (preview and preview.plan) and await preview_of(context, tool, arguments) != preview:
                 raise ToolExecutionError("changed_while_asked", name=tool.name)
         elif preview and preview.danger:

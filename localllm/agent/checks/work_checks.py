@@ -150,7 +150,7 @@ class WorkChecks:
 
     def _of_banned_files(self, request: str) -> Iterator[Finding]:
         """Yield the files that the request orders to leave as they are, and that are not, or that are to stay, and are
-        gone: a person was asked before the tools for files changed them."""
+        gone: a person was asked before the tools for files, or a command that names them, changed them."""
         banned = self._tools.bans.files
         if not self._facts.changed:
             return
@@ -167,7 +167,7 @@ class WorkChecks:
             and any(one == path or (path.endswith("/") and one.startswith(path)) for one in differ)
         ]
         changed = [*gone, *(path for path in differ if path not in gone and is_among(path, banned))]
-        asked = self._facts.edited if self._tools.is_attended else ()
+        asked = {*self._facts.edited, *self._tools.bans.permitted} if self._tools.is_attended else ()
         if paths := [path for path in changed if path not in asked]:
             listed = ", ".join(map(shown, paths[:_MOST_SHOWN]))
             reason = Phrase("{paths} changed, though the request forbids it", paths=listed)

@@ -154,6 +154,18 @@ async def test_a_command_that_changed_one_is_not_passed_over(tmp_path: Path) -> 
     assert "lib/a.py changed, though the request forbids it" in [str(one) for one in result.unverified]
 
 
+async def test_a_command_that_a_person_has_allowed_to_change_one_is(tmp_path: Path) -> None:
+    put_files(tmp_path)
+    confirmer = Answering(approve=True)
+    tools = make_tools(tmp_path, confirmer=confirmer, safety=SafetySettings(mode="auto"))
+    by_name = call("run_command", command="sed -i 's/x = 1/x = 3/' lib/a.py")
+    agent = make_agent(scripted(FIX_B, by_name, ANSWER), tmp_path, tools=tools)
+    result = await agent.execute_query(REQUEST)
+    assert [one.reason for one in confirmer.asked] == ["You asked that this file be left as it is."]
+    assert "lib/a.py changed, though the request forbids it" not in [str(one) for one in result.unverified]
+    assert result.status == "done"
+
+
 @pytest.mark.parametrize(
     "again",
     [
