@@ -177,6 +177,7 @@ _NOT_OF_OUTPUT = late_pattern(
     r"|例えば|たとえば|仮に|とすると|約|およそ|ほぼ|程度|上限|最大|一般に|通常",
     re.IGNORECASE,
 )
+"""Matches sentences whose numbers need not be in an output: examples, estimates, limits, names of commits."""
 _FACTORS = (2.0, 7.0, 8.0, 12.0, 24.0, 60.0, 100.0, 365.0, 1_000.0, 1_024.0, 3_600.0, 86_400.0, 1e6, 1_048_576.0)
 
 

@@ -1,4 +1,8 @@
-"""Compare an answer with the passages of documents that it cites, by rule: references and numbers."""
+"""Compare an answer with the passages of documents that it cites, by rule: references and numbers.
+
+A number may be reckoned from those of the passages and the request (12 months, 10 % off, 30 days after a date), in
+several steps if the answer shows them.
+"""
 
 import unicodedata
 from bisect import bisect_left, bisect_right

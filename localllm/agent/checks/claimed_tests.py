@@ -1,4 +1,5 @@
-"""Find out whether a test was asked for, or is claimed, and whether any test was written."""
+"""Find out whether a test was asked for ("with a test"), or is claimed, and whether any test was written: a file that
+may hold tests, or a part of one in any other file (`#[test]`, a doctest)."""
 
 import re
 from collections.abc import Iterable

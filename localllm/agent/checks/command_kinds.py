@@ -396,7 +396,8 @@ _STOPPED = (124, 130, 137, 143, -2, -9, -15)
 
 
 def crashed(command: str, return_code: int, output: str) -> bool:
-    """Return whether a program ended by an error of its own. What it prints counts if the exit code may be hidden."""
+    """Return whether a program ended by an error of its own: a traceback, one of a compiler, or of a shell script such
+    as an unbound variable. What it prints counts if the exit code may be hidden (`python app.py; ls`)."""
     end = output[-LOOKED_AT:]
     if return_code in _STOPPED or "KeyboardInterrupt" in end or "BrokenPipe" in end:
         return False

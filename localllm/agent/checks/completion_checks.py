@@ -1,8 +1,8 @@
 """Completion checks: compare an answer with the facts of its run before accepting it.
 
 A model that announces a step without a call is asked for it, then required to call a tool. If facts of the run
-contradict its answer it is told once of each, at most three times in all; then the answer is accepted, and the user is
-told what was not checked or is wrong.
+contradict its answer it is told once of each, at most three times in all, but not at the last step that it may take;
+then the answer is accepted, and the user is told what was not checked or is wrong. docs/agent.md lists these reasons.
 """
 
 import asyncio

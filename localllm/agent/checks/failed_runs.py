@@ -1,4 +1,8 @@
-"""Compare an answer with the newest run where that has failed, or was never made: it is to say so, in any words."""
+"""Compare an answer with the newest run where that has failed, or was never made: it is to say so, in any words.
+
+Not where the user asks why it fails or how something works, nor where the exit code is an answer, as that of grep, or
+files were changed since.
+"""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,5 @@
-"""Find the files of a folder that were to be changed with all others of it, and were not."""
+"""Find the files of a folder that were to be changed with all others of it ("a docstring for every file in mod/"), and
+were not; not where they were only to be checked, or some of them were meant."""
 
 import re
 from collections import Counter

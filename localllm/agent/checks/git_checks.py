@@ -1,4 +1,5 @@
-"""Check the end of a run against git: new commits, a merge or rebase that has not ended, files that it has restored."""
+"""Check the end of a run against git: new commits, a merge or rebase that has not ended, a bisect, a detached HEAD or a
+stash that was left behind, files that it has restored."""
 
 import asyncio
 import re

@@ -1,4 +1,5 @@
-"""Compare an answer with the newest SQL query of its run: its error, the one number it printed, the rows it changed."""
+"""Compare an answer with the newest SQL query of its run: its error, the one number it printed (also rounded, in 万 or
+thousands), the rows it changed."""
 
 import re
 import unicodedata

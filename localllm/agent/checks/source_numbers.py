@@ -1,7 +1,8 @@
 """Find numbers in a summary, translation, extract or conversion that stand in none of the texts that it is made of.
 
-Numbers may be written in another form (320万円, 3.2 million yen), and follow from others in one step; a translation has
-those of its source.
+Numbers may be written in another form (320万円, 3.2 million yen; 4/8, 8 April), and follow from others in one step or
+as the sum of a column. A translation has only those of its source, so bare ones from 10 on are looked for, too. Nothing
+is said where more was ordered whose numbers are its own: a proposal, other units.
 """
 
 import csv

@@ -1,4 +1,5 @@
-"""Compare an answer with the runs of tests: those that failed, found none, could not be run, or are missing."""
+"""Compare an answer with the runs of tests: those that failed, found none, could not be run, or are missing; and with
+other runs that it claims, though none was made, or what was to do it has failed."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

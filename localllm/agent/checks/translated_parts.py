@@ -1,7 +1,8 @@
 """Find the headings, table rows, list items and links of a Markdown file that its translation lacks.
 
 Parts are counted, as their words are others. Which of them are missing is told by what stays the same in a translation:
-digits, code, addresses and names.
+digits, code, addresses and names. A whole list may have become a sentence, headings may be set in bold, and links may
+lead to another language.
 """
 
 import re

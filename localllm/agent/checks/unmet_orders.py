@@ -1,4 +1,8 @@
-"""Look for the values and names that a request orders in what a run has written: which of them stand nowhere."""
+"""Look for the values, names and options that a request orders in what a run has written: which of them stand nowhere.
+
+Values are looked for in the files that the request names, else in those that changed, and in commands and outputs.
+Nothing is said where the answer tells of one as left, already so or done otherwise, or a change may compute it.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,5 @@
-"""Look for values in texts, in the forms in which they may be written, and for what else stands in their place."""
+"""Look for values in texts, in the forms in which they may be written (`30s`, `30_000`, `60 * 60` for an hour,
+3,400,000 for 340万円), and for what else stands in their place."""
 
 import math
 import re

@@ -1,4 +1,8 @@
-"""Find the old name that a request orders to be renamed or replaced, where it still stands in the project."""
+"""Find the old name that a request orders to be renamed or replaced, where it still stands in the project.
+
+It counts as a word of its own; a plain word, such as `add`, only where it is to be changed everywhere, and as a call or
+in backquotes. Whatever the words of the request, it counts if the definition it names was renamed and is still used.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
