@@ -3,6 +3,7 @@
 import os
 import posixpath
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,9 @@ _LOOKS = frozenset(
 )
 """Programs that make no other use of a file than to see or say that it is there."""
 
+_USER_SETTINGS = "~/.gitconfig"
 _READ_ONLY_CONFIG = ("--get", "--get-all", "--get-regexp", "--list", "-l", "--edit", "-e", "get", "list")
+_MOST_TARGETS = 100  # of a line that are looked for in it
 _WORDS_OF_A_SETTING = 2  # its name and its value
 
 
@@ -41,12 +44,9 @@ def put_away(command: str, folder: str, root: Path, result: "CommandResult") -> 
     line = line_of(command)
     place = posixpath.join(root, folder)
     targets = [*_targets(line), *(word.text for word in line.script.writes if _OWN_HOME.match(word.text))]
-    gone = dict.fromkeys(
-        target
-        for target in targets
-        if _is_own(target, place, str(root)) and target not in result.stderr and not _is_used(line, target)
-    )
-    if gone:
+    own = dict.fromkeys(one for one in targets if one not in result.stderr and _is_own(one, place, str(root)))
+    used = _used(line) if own else []
+    if gone := [target for target in islice(own, _MOST_TARGETS) if not _is_used(line, target, used)]:
         yield Phrase(
             "What was put into {paths} is gone: /tmp and ~ of a command are thrown away when it ends.",
             paths=some_of(list(map(shown, gone))),
@@ -72,7 +72,7 @@ def _written(words: Sequence[Word]) -> list[Word]:
     if (at := begins_at(words, "tar")) >= 0:
         return _archive(words[at + 1 :])
     if (at := begins_at(words, "git")) >= 0 and _sets_globally([word.text for word in words[at + 1 :]]):
-        return [Word("~/.gitconfig")]
+        return [Word(_USER_SETTINGS)]
     return []
 
 
@@ -111,16 +111,24 @@ def _is_own(target: str, place: str, root: str) -> bool:
     return path != root and not path.startswith(f"{root}/")
 
 
-def _is_used(line: Line, target: str) -> bool:
-    """Return whether a command of the line does something with what was put there."""
-    path = target.rstrip("/") or target
-    if target == "~/.gitconfig":
-        return any(begins_at(words, "git") >= 0 and not _written(words) for words in line.commands)
+def _used(line: Line) -> list[str]:
+    """Return the words by which the commands of a line may make use of files."""
     used = [word.text for word in line.script.reads]
     for words in line.commands:
         texts = [word.text for word in words]
-        written = {word.text for word in _written(words)}
         if texts and texts[0].rpartition("/")[2] not in _LOOKS:
+            written = {word.text for word in _written(words)}
             is_shell = texts[0] in _SHELLS or texts[0][:1] == "-"
             used += (text for text in texts[1:] if text not in written and not (is_shell and " " in text))
-    return any(path in text or (text[:1] in "/~$" and path.startswith(f"{text.rstrip('/')}/")) for text in used if text)
+    return used
+
+
+def _is_used(line: Line, target: str, used: Sequence[str]) -> bool:
+    """Return whether a command of the line does something with what was put there, or a here-document names that."""
+    if target == _USER_SETTINGS:
+        return any(begins_at(words, "git") >= 0 and not _written(words) for words in line.commands)
+    path = target.rstrip("/") or target
+    is_in_program = path in line.text.partition("<<")[2].partition("\n")[2]
+    return is_in_program or any(
+        path in text or (text[:1] in "/~$" and path.startswith(f"{text.rstrip('/*')}/")) for text in used if text
+    )

@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from localllm.base.events import ToolCall
 from localllm.config.schema import SafetySettings
+from localllm.safety.rules import line_of
 from localllm.sandbox.runner import CommandResult
 from localllm.tools.thrown_away import put_away
 from tests.support.agents import make_tools
@@ -57,6 +59,8 @@ KEPT = [
     "gcc -o /tmp/t t.c && /tmp/t",
     "python3 -m pytest > /tmp/log 2>&1; tail /tmp/log",
     "npm test 2>&1 | tee /tmp/log | tail -3; grep -c ok /tmp/log",
+    "cp data.db /tmp/x.db && python3 - <<'END'\nimport sqlite3\nsqlite3.connect('/tmp/x.db')\nEND",
+    "cp a.py b.py /tmp/keep/; for f in /tmp/keep/*; do wc -l < $f; python3 $f; done",
     "cp a.py /mnt/share/a.py",
     "echo 'cp a ~/b'",
 ]
@@ -85,6 +89,17 @@ def test_what_could_not_be_put_there_or_is_not_confined_is_not_named(monkeypatch
     monkeypatch.setenv("HOME", HOME)
     assert told("cp a.py /tmp/x/b.py", stderr="cp: cannot create regular file '/tmp/x/b.py'") == ""
     assert told("cp a.py ~/b.py", level="none") == ""
+
+
+def test_a_long_script_is_soon_looked_through() -> None:
+    def seconds(count: int) -> float:
+        line = line_of("; ".join(f"cp a{number} /tmp/b{number}" for number in range(count)))
+        assert line.commands
+        began = process_time()
+        assert told(line.text)
+        return process_time() - began
+
+    assert seconds(800) < 8 * seconds(200) + 0.1
 
 
 @pytest.mark.anyio
