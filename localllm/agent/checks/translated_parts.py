@@ -305,8 +305,8 @@ def _lost_links(source: str, translation: str, path: str) -> list[str]:
     """Return the targets of links that a translation lacks, in another language, too; not those to the text itself in
     any language."""
     targets, others = _targets(source), _targets(translation)
-    lost = [one for one in targets if one not in others and _stem(one) not in map(_stem, others)]
-    lost = [one for one in lost if _stem(one) != _stem(path) and one not in translation]
+    known = {_stem(one) for one in (*others, path)}
+    lost = [one for one in targets if _stem(one) not in known and one not in translation]
     return lost[: max(0, len(targets) - len(others))]
 
 

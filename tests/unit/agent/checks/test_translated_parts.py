@@ -2,6 +2,7 @@
 
 import tomllib
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -19,3 +20,14 @@ def test_parts_of_translations(case: dict[str, Any]) -> None:
         parts = missing_parts(case["source"], lossy["text"])
         assert len(parts) == len(lossy["missing"])
         assert all(one in part for one, part in zip(lossy["missing"], map(str, parts), strict=True)), parts
+
+
+def test_many_links_take_time_in_proportion_to_their_number() -> None:
+    def seconds(count: int) -> float:
+        source = "\n\n".join(f"[a](docs/a{number}.md)" for number in range(count))
+        translation = "\n\n".join(f"[a](docs/b{number}.md)" for number in range(count - 10))
+        began = process_time()
+        assert len(missing_parts(source, translation)) == 10
+        return process_time() - began
+
+    assert min(seconds(3_200) for _ in range(3)) < 9 * max(seconds(800) for _ in range(3))
