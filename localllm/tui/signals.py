@@ -117,8 +117,8 @@ def signal_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Calla
 def add_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable[[], object]) -> None:
     """Install handlers in the running event loop. Raises NotImplementedError on Windows.
 
-    `unheard` is called outside of the loop, which may be blocked, for example by a regular expression: for a signal
-    that ends programs, and for a second SIGINT before the loop has handled the first.
+    `unheard` is called outside of the loop, which may be blocked, for example by a regular expression or a file that
+    is opened: for a signal that ends programs, and for a second SIGINT before the loop has handled the first.
     """
     loop = asyncio.get_running_loop()
     waiting = 0
@@ -138,5 +138,4 @@ def add_handlers(handlers: Mapping[str, Callable[[], object]], unheard: Callable
         number = signal.Signals[name]
         loop.add_signal_handler(number, hear, call)
         if name in _ENDING:  # the loop is still notified, by its file descriptor
-            signal.signal(number, receive)
-            signal.siginterrupt(number, False)  # noqa: FBT003 - it has no name
+            signal.signal(number, receive)  # which also interrupts system calls: one may wait for good

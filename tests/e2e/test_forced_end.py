@@ -167,6 +167,35 @@ asyncio.run(main())
     assert run.returncode == 1
 
 
+@pytest.mark.parametrize("signals", [(signal.SIGTERM,), (signal.SIGINT, signal.SIGINT)])
+def test_signals_are_heard_while_a_system_call_waits(tmp_path: Path, signals: tuple[signal.Signals, ...]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    code = """
+import asyncio
+from localllm.tui.signals import ForcedEnd, signal_handlers
+
+async def main():
+    heard = lambda: None
+    with signal_handlers({"SIGTERM": heard, "SIGINT": heard}, lambda: ForcedEnd().arm(0.01)):
+        print("waits", flush=True)
+        open("pipe")
+
+asyncio.run(main())
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stdout=subprocess.PIPE, env=dict(os.environ))
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.5)  # it opens the pipe
+        for number in signals:
+            process.send_signal(number)
+            time.sleep(0.2)  # two signals at once are one
+        process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+
+
 def test_interrupts_that_are_heard_end_nothing() -> None:
     code = """
 import asyncio, os, signal
