@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
@@ -28,6 +29,7 @@ from localllm.sandbox.protect.protected_paths import (
 from localllm.sandbox.protect.repositories.git_attributes import OwnFilters
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, has_head
 from localllm.sandbox.protect.repositories.git_settings import (
+    address_from,
     host_of,
     is_harmless_change,
     leads_inside,
@@ -164,11 +166,12 @@ class HarmfulChanges:
         for at in (at for at, part in enumerate(parts) if folded(part) == "modules"):
             around, name = self._root.joinpath(*parts[:at]), "/".join(parts[at + 1 :])
             around = around.parents[1] if around.parent.name == "worktrees" else around
-            for place in (around / "config", around.parent / ".gitmodules"):
-                entry = self._before(place)
-                for one in parse((entry and entry.content) or b""):
-                    if (one.section, one.subsection, one.name) == ("submodule", name, "url"):
-                        yield {one.value}
+            places = map(self._before, (around / "config", around.parent / ".gitmodules"))
+            named = [(entry and entry.content) or b"" for entry in places]
+            bases = remotes_elsewhere(named[0]) or {""}
+            for one in chain.from_iterable(map(parse, named)):
+                if (one.section, one.subsection, one.name) == ("submodule", name, "url"):
+                    yield {address_from(base, one.value) for base in bases}
 
     @cached_property
     def _of_moved(self) -> set[str]:

@@ -82,6 +82,20 @@ def local_places(path: str) -> list[str]:
     return [path, f"{path}/.git", f"{path}.git", f"{path}.git/.git"]
 
 
+def address_from(base: str, address: str) -> str:
+    """Return the address of a submodule, which may be relative to that of the remote of the repository around, `base`:
+    see relative_url in git's remote.c."""
+    if not address.startswith(("./", "../")):
+        return address
+    base, sign = base.rstrip("/"), "/"
+    while address.startswith(("./", "../")):
+        step, _, address = address.partition("/")
+        if step == "..":
+            sign = "/" if "/" in base else ":"
+            base = base.rpartition(sign)[0] or "."
+    return f"{base}{sign}{address}".rstrip("/")
+
+
 def leads_inside(root: Path, data: Path, address: str, settings: Iterable[Setting]) -> bool:
     """Return whether a repository of the project `root` with this data may have the address for a remote: it is a plain
     one, of a repository in the project or of none on this machine. `settings`: the user's own git settings."""

@@ -529,11 +529,19 @@ def test_the_data_of_a_submodule_that_is_not_checked_out_yet_has_its_own_remote(
     """Git would take what is there for that of the submodule: the user's `git submodule update --init`."""
     root, mine = tmp_path.resolve() / "project", "https://mine.example/lib"
     subprocess.run(["git", "init", "-q", root], check=True)
-    put(root / ".gitmodules", f'[submodule "group/lib"]\n\tpath = lib\n\turl = {mine}\n')
+    subprocess.run(["git", "-C", root, "remote", "add", "origin", "https://mine.example/me/project.git"], check=True)
+    relative = '[submodule "beside"]\n\tpath = beside\n\turl = ../beside.git\n'
+    put(root / ".gitmodules", f'[submodule "group/lib"]\n\tpath = lib\n\turl = {mine}\n{relative}')
     commit(root)
     files = ProtectedFiles(root, None, is_listed=lambda host: host != "evil.example")
     own = {"group/lib": mine, "local": str(root), "listed": "https://other.example/x"}
-    evil = {"Group/lib": FAR, "group/lib": "https://mine.example/evil", "x": FAR}
+    own["beside"] = "https://mine.example/me/beside.git"
+    evil = {
+        "Group/lib": FAR,
+        "group/lib": "https://mine.example/evil",
+        "x": FAR,
+        "beside": "https://mine.example/x.git",
+    }
     for name, address in (*own.items(), *evil.items()):
         data = root / ".git/modules" / name
         files.begin()

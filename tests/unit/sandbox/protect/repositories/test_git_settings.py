@@ -7,6 +7,7 @@ import pytest
 
 from localllm.sandbox.git_config import parse
 from localllm.sandbox.protect.repositories.git_settings import (
+    address_from,
     harmless_settings,
     host_of,
     is_harmless_change,
@@ -324,3 +325,20 @@ def test_of_kept_settings_no_branch_follows_what_is_no_name_of_a_remote(remote: 
 )
 def test_the_host_of_an_address(address: str, host: str) -> None:
     assert host_of(address) == host
+
+
+@pytest.mark.parametrize(
+    "base",
+    ["https://host.example/me/x.git", "git@host.example:me/x.git", "host.example:x", "ssh://host.example/me/x/"],
+)
+@pytest.mark.parametrize("address", ["../lib.git", "./lib", "../../lib.git/", "https://other.example/lib"])
+def test_a_relative_address_of_a_submodule_is_that_of_git(tmp_path: Path, base: str, address: str) -> None:
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+
+    git("init", "-q")
+    git("remote", "add", "origin", base)
+    (tmp_path / ".gitmodules").write_text(f'[submodule "lib"]\n\tpath = lib\n\turl = {address}\n')
+    git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},lib")
+    git("submodule", "-q", "init")
+    assert address_from(base, address) == git("config", "submodule.lib.url").strip()
