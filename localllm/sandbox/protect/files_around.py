@@ -28,22 +28,19 @@ def places_around(root: Path, home: str) -> list[Place]:
     repository in another one, whose data is not in it; the nearest first. None where no tool uses git."""
     found: dict[Path, Place] = {}
     for folder in (root, *_above(root, home)):
-        if folder == root or os.path.lexists(folder / ".git"):
-            with suppress(ToolExecutionError):
-                place = find_place(folder)
-                if place and not place.common.is_relative_to(root):
-                    found.setdefault(place.folder, place)
+        is_one = folder == root or os.path.lexists(folder / ".git")
+        if is_one and (place := place_outside(folder, root)):
+            found.setdefault(place.folder, place)
     return list(found.values())
 
 
-def place_outside(folder: Path) -> Place | None:
+def place_outside(folder: Path, root: Path) -> Place | None:
     """Return the repository of which the folder is a linked work tree, a submodule or a subfolder, and whose data is
-    not in it; none in which no tool uses git."""
-    try:
+    not in `root`; none in which no tool uses git."""
+    with suppress(ToolExecutionError):
         place = find_place(folder)
-    except ToolExecutionError:
-        return None
-    return None if place is None or place.common.is_relative_to(folder) else place
+        return None if place is None or place.common.is_relative_to(root) else place
+    return None
 
 
 def entries_around(root: Path, home: str, places: Iterable[Place]) -> dict[str, Entry]:

@@ -18,11 +18,11 @@ from localllm.base.folded_names import folded
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.compose_files import compose_files_of
-from localllm.sandbox.protect.files_around import entries_around, place_outside, places_around
+from localllm.sandbox.protect.files_around import place_outside
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.repositories.git_settings import local_address, local_places, used_addresses
-from localllm.sandbox.protect.repositories.repository import all_alternates, settings_of
+from localllm.sandbox.protect.repositories.repository import Place, all_alternates, settings_of
 from localllm.sandbox.protect.sourced_files import sourced_by, versions_beside
 from localllm.sandbox.symlinks import follow
 
@@ -38,29 +38,25 @@ _SECONDS = 0.2  # for following symlinks
 
 
 class Leads:
-    """What the protected files of the project `root` refer to. `user`: the user's own git settings.
+    """What the protected files of the project `root` refer to. `user`: the user's own git settings, at `home`;
+    `places`: the repositories around the project.
 
     For one scan. What exceeds the limits, which are far above any real project, is skipped; `is_complete` is false
     then.
     """
 
-    def __init__(self, root: Path, user: Sequence[Setting], home: str) -> None:
+    def __init__(self, root: Path, user: Sequence[Setting], home: str, places: Sequence[Place] = ()) -> None:
         self._root = root
         self._home = home
-        self._places = places_around(root, home)
-        self._tops = [str(place.top) for place in self._places]
+        self._tops = [str(place.top) for place in places]
         self._outside = [(user, home)]  # settings, and the folder that relative includes start from
-        self._outside += [(settings_of(place), str(place.common)) for place in self._places]
+        self._outside += [(settings_of(place), str(place.common)) for place in places]
         self._room = _MOST_SETTINGS
         self._deadline = time.monotonic() + _SECONDS
         self.is_complete = True
         self.places: set[str] = set()
         """Absolute paths by which git gets from one place to another: a repository, its objects, work trees. Not
         resolved, so that the symlinks on the way are seen."""
-
-    def around(self) -> dict[str, Entry]:
-        """Return the entries outside the project that may name files in it, for `of`."""
-        return entries_around(self._root, self._home, self._places)
 
     def of(self, entries: Mapping[str, Entry]) -> set[str]:
         """Return paths below the root, separated by `/`; not all of them exist. Those of entries outside the project
@@ -113,7 +109,7 @@ class Leads:
         """Return what the settings of their own repository refer to in linked work trees with these absolute paths."""
         named: set[str] = set()
         for worktree in worktrees:
-            if os.path.isfile(f"{worktree}/.git") and (place := place_outside(Path(worktree))):  # noqa: PTH113
+            if os.path.isfile(f"{worktree}/.git") and (place := place_outside(folder := Path(worktree), folder)):  # noqa: PTH113
                 named.update(self._named(settings_of(place), [worktree], str(place.common)))
         return named
 
@@ -200,7 +196,7 @@ def trace(
     """
     found: dict[str, Entry] = {}
     named: set[str] = set()
-    further = (leads.of({**leads.around(), **entries}) | first) - set(tops or ())
+    further = (leads.of(entries) | first) - set(tops or ())
     for _ in range(_MOST_ROUNDS):
         further -= named
         if not further:

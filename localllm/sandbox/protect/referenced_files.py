@@ -3,16 +3,18 @@ the home's settings are symlinks to (see `home_links`), and programs of the syst
 `path_programs`)."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from localllm.base.environment import own_variables
 from localllm.sandbox.dotfiles import git_settings_of_user
+from localllm.sandbox.protect.files_around import entries_around, places_around
 from localllm.sandbox.protect.home_links import HomeLinks
 from localllm.sandbox.protect.indirect_targets import MOST_PLACES, Leads, links_to, trace
 from localllm.sandbox.protect.path_programs import PathPrograms
 from localllm.sandbox.protect.protected_paths import Entry, Reach, joined, look_at
+from localllm.sandbox.protect.repositories.repository import Place
 
 _MOST_REPOSITORIES = 2_000  # for which the user's own git settings are checked
 
@@ -49,8 +51,7 @@ class ReferencedFiles:
             self._first = frozenset(reach.repositories)
         on_path = [joined(folder, "-") for folder in self._on_path.folders]
         linkless = (*self._linkless, *on_path, *sorted(self._home_links.targets()))
-        leads = self._leads()
-        found, named, is_complete = trace(self._root, leads, entries, self._roots(leads, reach), known, tops, reach)
+        leads, (found, named, is_complete) = self._follow(entries, known, tops, reach)
         is_complete &= len(leads.places) <= MOST_PLACES
         found |= look_at(self._root, self.links(leads.places, linkless), known)
         return Referenced(found, tuple(sorted(named)), frozenset(leads.places), linkless, is_complete)
@@ -59,9 +60,18 @@ class ReferencedFiles:
         self, entries: Mapping[str, Entry], known: Mapping[str, Entry], tops: list[str], reach: Reach
     ) -> frozenset[str]:
         """Return what `look` finds to be named, and what is `vacant`."""
-        leads = self._leads()
-        named = trace(self._root, leads, entries, self._roots(leads, reach), known, tops, reach)[1]
+        leads, (_, named, _) = self._follow(entries, known, tops, reach)
         return frozenset(named) | self.vacant(leads.places)
+
+    def _follow(
+        self, entries: Mapping[str, Entry], known: Mapping[str, Entry], tops: list[str], reach: Reach
+    ) -> tuple[Leads, tuple[dict[str, Entry], set[str], bool]]:
+        """Follow the entries, and what lies around the project, as `trace`; return by what as well."""
+        places = self._places()
+        leads = self._leads(places)
+        around = entries_around(self._root, _home(), places)
+        first = self._roots(leads, reach)
+        return leads, trace(self._root, leads, {**around, **entries}, first, known, tops, reach)
 
     def links(self, places: Iterable[str], linkless: Iterable[str]) -> list[str]:
         """Return the symlinks on the way to the places: one in place of a folder would put other content there."""
@@ -77,7 +87,7 @@ class ReferencedFiles:
     def of_new(self, repositories: Collection[str]) -> tuple[set[str], bool]:
         """Return what the user's own settings name in new repositories, and those of their repository in new work
         trees; and whether that is all."""
-        leads = self._leads()
+        leads = self._leads(self._places())
         folders = self._absolute(repositories)
         named = leads.of_user(folders) | leads.of_linked(folders)
         return named, leads.is_complete and len(repositories) <= _MOST_REPOSITORIES
@@ -87,11 +97,18 @@ class ReferencedFiles:
         by_git = leads.of_user(self._absolute(reach.repositories))
         return by_git | self._also | self._home_links.targets() | self._on_path.paths
 
-    def _leads(self) -> Leads:
-        return Leads(self._root, git_settings_of_user(os.environ), os.environ.get("HOME", ""))
+    def _places(self) -> list[Place]:
+        return places_around(self._root, _home())
+
+    def _leads(self, places: Sequence[Place]) -> Leads:
+        return Leads(self._root, git_settings_of_user(os.environ), _home(), places)
 
     def _absolute(self, folders: Iterable[str]) -> list[str]:
         """Return the absolute paths of folders; those that existed before any command come first."""
         first = self._first or frozenset()
         by_age = sorted(folders, key=lambda folder: (folder not in first, folder))
         return [f"{self._root}/{folder}".rstrip("/") for folder in by_age[:_MOST_REPOSITORIES]]
+
+
+def _home() -> str:
+    return os.environ.get("HOME", "")

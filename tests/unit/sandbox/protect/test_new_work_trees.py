@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -231,3 +232,24 @@ def test_submodules_of_new_work_trees_and_clones_keep_their_files(root: Path) ->
         assert git(root / tree / "lib", "status", "--short") == ""
     assert "c/lib/.envrc" in undone(root, f"git clone -q . c; cd c; {update}; echo evil > lib/.envrc")
     assert "lib2/.envrc" in undone(root, "git clone -q lib.git lib2; echo evil > lib2/.envrc")
+
+
+def test_what_lies_beside_the_project_is_not_looked_through_for_each_file(root: Path) -> None:
+    for number in range(60):
+        (root / f"part{number}").mkdir()
+        (root / f"part{number}/.envrc").write_text("")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "parts")
+
+    def seconds(tree: str) -> float:
+        files = ProtectedFiles(root, None)
+        files.begin()
+        git(root, "worktree", "add", "-q", tree)
+        began = process_time()
+        assert files.end() == ()
+        return process_time() - began
+
+    alone = max(seconds("a"), seconds("b"))
+    for number in range(5_000):
+        (root.parent / f"file{number}").touch()
+    assert min(seconds("c"), seconds("d")) < 4 * alone
