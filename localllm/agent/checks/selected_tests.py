@@ -12,10 +12,12 @@ _FAILED_TESTS = late_pattern(
     r"|^_{3,60} (?:\w{1,100}\.){0,3}(test\w{0,100})(?:\[[^\n]{0,200}\])? _{3,60}$"
     r"|^test (\w[\w:]{0,200}) \.\.\. FAILED$|^ {0,12}--- FAIL: ((?:Test|Fuzz|Example)\w{0,100}(?:/[^\s()]{1,200})?) \("
     r"|^ {1,4}● (?!Console$|Test suite failed|Cannot log|process\.exit)([^\n]{1,200}[^\n:])$"
+    r"|^not ok \d{1,5} - (?!.{1,200} # (?:SKIP|TODO)\b)([^\n]{1,200})$"
+    r"|^ {0,12}✖ (?!failing tests:$)([^\n]{1,200}) \([\d.]{1,20}ms\)$"
     r"|^ ?FAIL +(?:\|[^|\n]{1,40}\| )?[^\s>]{1,200} > ([^\n]{1,200})$",
     re.MULTILINE,
 )
-"""Matches what pytest, unittest, cargo, go, jest and vitest say of a test that has failed."""
+"""Matches what pytest, unittest, cargo, go, TAP, node, jest and vitest say of a test that has failed."""
 _NAMED_TESTS = late_pattern(r"(?<![\w/.])(?:\w{1,100}(?:::|\.)){0,3}(test_\w{1,100})\b(?!\.\w|/)", re.ASCII)
 _TEST_FILE = late_pattern(r"test_[\w-]{1,200}\.py|[\w-]{1,200}_test\.py")
 _TEST_PATH = late_pattern(

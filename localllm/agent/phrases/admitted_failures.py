@@ -1,6 +1,7 @@
 """Recognise in answers, in English and Japanese, that something fails, also where something else is said to pass."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 
 from localllm.agent.phrases.phrase_search import ends_of, sentences_in
 from localllm.base.lazy_patterns import late_pattern
@@ -36,6 +37,23 @@ def states_failing_test(answer: str) -> bool:
         _FAILS_NOW.search(clause) and _OF_TESTS.search(clause) and not _NOT_NOW.search(clause)
         for clause in _clauses(said)
     )
+
+
+_MARKED_FAILING = late_pattern(r"[❌✗✘✖🔴]|\bnot ok\b|\bFAIL(?:ED|URE|S)?\b|\bERROR\b")
+_MARKED_PASSING = late_pattern(r"[✅✓✔🟢]|(?i:\bpass)")
+
+
+def marks_failing(answer: str, tests: Collection[str]) -> bool:
+    """Return whether a line of it, also of a quoted output, marks one of the tests as failing: ❌ test_x, not ok 4 - x.
+    Not if it says that all tests pass."""
+    lines = [
+        one
+        for one in ends_of(answer).splitlines()
+        if _MARKED_FAILING.search(one) and not (_MARKED_PASSING.search(one) or _MENDED.search(one))
+    ]
+    named = (rf"(?<!\w){re.escape(test)}(?!\w)" for test in tests)
+    is_marked = bool(lines) and any(re.search(name, one) for name in named for one in lines)
+    return is_marked and not any(_ALL.search(one) for one in sentences_in(answer))
 
 
 _OF_NAMED = late_pattern(

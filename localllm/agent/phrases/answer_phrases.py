@@ -150,7 +150,8 @@ _OLD_FAILURE = (
     r"(?i)\bfailures?\b[^.\n]{0,200}\b(?:unrelated|not (?:related|caused|due)|nothing to do|pre-?exist\w*|existed"
     r"|independent|(?:already )?(?:there|present) before|before (?:my|the|this) change|remains?)\b"
     r"|\b(?:unrelated|pre-?existing|existing|remaining|old) (?:test )?failures?\b|\balready fail(?:s|ed|ing)\b"
-    r"|\bfailing before\b|\bfail(?:s|ing)\b[^.\n]{0,80}\bunrelated\b|\bunrelated\b[^.\n]{0,80}\bfail(?:s|ing)\b"
+    r"|\bfailing (?:before|already)\b"
+    r"|\bfail(?:s|ing)\b[^.\n]{0,80}\bunrelated\b|\bunrelated\b[^.\n]{0,80}\bfail(?:s|ing)\b"
     r"|失敗[^。\n]{0,80}(?:変更前から|修正前から|以前から|元から|もともと|既存|無関係|関係(?:は)?(?:あり|な)|別の(?:原因|問題))"
     r"|(?:変更前から|修正前から|以前から|元から|もともと|既存の|無関係の|残りの)[^。\n]{0,40}(?:失敗|落ち)"
 )

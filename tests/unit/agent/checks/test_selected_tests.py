@@ -23,6 +23,8 @@ from tests.support.each import each
         ("  ● Console\n\n  ● Test suite failed to run\n\n  ● Validation Warning:\n", []),
         (" FAIL  src/math.test.ts > math > adds numbers\nAssertionError: x", ["math > adds numbers"]),
         (" FAIL  |unit| src/math.test.ts > math > adds numbers", ["math > adds numbers"]),
+        ("ok 1 - price\nnot ok 2 - slug of two words\nnot ok 3 - later # TODO not yet\n", ["slug of two words"]),
+        ("✔ price (0.4ms)\n✖ slug of two words (1.25ms)\n\n✖ failing tests:\n", ["slug of two words"]),
     ],
 )
 def test_which_tests_an_output_says_have_failed(output: str, tests: list[str]) -> None:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from localllm.agent.phrases import answer_phrases
+from localllm.agent.phrases.admitted_failures import marks_failing
 from localllm.agent.phrases.answer_phrases import (
     admits_failing_tests,
     admits_failure,
@@ -37,6 +38,7 @@ from tests.support.pattern_cost import risks
         ("The two test failures (test_a, test_b) are not related to this change: total skips an item.", True),
         ("The new test passes. The failure of test_b was already there before my change.", True),
         ("My tests pass; the 2 remaining failures are unrelated.", True),
+        ('The new test passes. "slug with spaces" was failing already: only the first is replaced.', True),
         ("なお、`test_a` の失敗は、今回の変更前からのものです。", True),
         ("追加したテストは成功しました。既存の test_b の失敗は今回の変更とは関係ありません。", True),
         ("I fixed the pre-existing failure of test_b as well.", False),
@@ -270,6 +272,23 @@ def test_what_passes_is_tests_also_without_the_word(answer: str, claims: bool) -
 )
 def test_a_failing_test_that_is_named_as_what_is_left(answer: str, is_open: bool) -> None:
     assert names_as_open(answer, ["test_rate"]) == is_open
+
+
+@each(
+    ("answer", "is_marked"),
+    [
+        ("- `test_tax` ✅\n- `test_rate` ❌ – the server decides what it should be.", True),
+        ("The new test passes:\n```\nok 1 - test_tax\nnot ok 2 - test_rate\n```", True),
+        ("| test | result |\n|---|---|\n| test_rate | FAIL |", True),
+        ("All 5 tests pass. ❌ test_rate was red.", False),
+        ("`test_rate`: ❌ before, ✅ now", False),
+        ("❌ test_rate: fixed", False),
+        ("❌ test_rate_limit", False),
+        ("I changed what test_rate expects.", False),
+    ],
+)
+def test_a_failing_test_that_is_marked_as_failing(answer: str, is_marked: bool) -> None:
+    assert marks_failing(answer, ["test_rate"]) == is_marked
 
 
 @each(
