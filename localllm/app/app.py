@@ -31,11 +31,12 @@ from localllm.config.loader import Loaded, left_out_notice
 from localllm.config.schema import Mode
 from localllm.llm.model_profiles import Profile
 from localllm.llm.offline_servers import go_offline
+from localllm.lookup.readable_files import answer_with
 from localllm.memory.project_memory import ProjectMemory
 from localllm.rag.locations import has_collections
 from localllm.repo_map.repo_map import RepoMap
 from localllm.repo_map.request import RepoMapText
-from localllm.safety.closed_files import closed_files, closed_patterns
+from localllm.safety.closed_files import closed_files, closed_patterns, closed_to_memory
 from localllm.safety.confirmation import Confirmer
 from localllm.safety.hard_links import close_other_names
 from localllm.safety.home_folder import guard_home
@@ -120,6 +121,7 @@ class LocalLLMCode(Answerer):
         safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools, root)
         safety = close_other_names(guard_home(safety, root), root)
         self.settings = msgspec.structs.replace(loaded.settings, safety=safety)
+        answer_with(self.settings, root)
         self._remembered = RememberedRules.of_user(root, environ)
         self._policy = Policy(self.settings.safety, self._remembered.rules)
         self._front_end = front_end
@@ -268,6 +270,7 @@ class LocalLLMCode(Answerer):
             return False
         self.config = loaded
         self.settings = msgspec.structs.replace(loaded.settings, safety=self.settings.safety)
+        answer_with(self.settings, self.root)
         self._project = msgspec.structs.replace(self._project, settings=self.settings, own_tools=self._own_tools())
         self._conversation.change_project(self._project)
         self.keeping.change_project(self._project)
@@ -460,11 +463,11 @@ class LocalLLMCode(Answerer):
     def _open_project(self) -> OpenProject:
         """Create the parts shared by all conversations."""
         storage = open_storage(self.root)
-        closed = closed_to_reading(self.settings.safety, lambda path: ProjectRoot(self.root).relative(path))
+        closed = closed_to_reading(self.settings.safety, ProjectRoot(self.root).relative)
         is_strange = self.config.has_strange_server
-        name = self.settings.project.memory_file
         earlier = tuple if is_strange else lambda: self.keeping.sessions.entries(but=self.session_id)
-        memory = ProjectMemory(self.root, name, sessions=earlier, closed=closed)
+        name, shut = self.settings.project.memory_file, closed_to_memory(self.settings, self.root)
+        memory = ProjectMemory(self.root, name, sessions=earlier, closed=shut)
         return OpenProject(
             root=self.root,
             here=self.here,

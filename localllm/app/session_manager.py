@@ -38,13 +38,16 @@ if TYPE_CHECKING:
 
 class Closing:
     """Close the sessions of the project at `root`. `memory` is its LOCALLLM.md, which is not created for this; without
-    `record` nothing is written to it, nor where another folder has taken the project's place meanwhile."""
+    `record` nothing is written to it, nor where it is `closed`, or another folder has taken the project's place."""
 
-    def __init__(self, sessions: Sessions, root: Path, memory: str, *, record: bool = True) -> None:
+    def __init__(
+        self, sessions: Sessions, root: Path, memory: str, *, record: bool = True, closed: Sequence[str] = ()
+    ) -> None:
         self._sessions = sessions
         self._root = root
         self._memory = memory
         self._record = record
+        self._closed = closed
         self._folder = _identity(root)
 
     def close(self, log: SessionLog) -> bool:
@@ -115,7 +118,7 @@ class Closing:
             return todos.take_over(document, plan, today=when.date())[0], None
 
         with _own_write(self._root, self._memory):
-            MemoryFile(self._root, self._memory).edit(put)
+            MemoryFile(self._root, self._memory, self._closed).edit(put)
 
 
 def _in_brief(entry: Entry) -> tuple[Entry, ...]:
@@ -202,8 +205,8 @@ class Keeping:
         self._change_to = change_to
         self._settings = project.settings.sessions
         self.sessions = Sessions.of_project(project.root, project.storage, project.seal)
-        memory = project.settings.project.memory_file
-        self._closing = Closing(self.sessions, project.root, memory, record=self._settings.record)
+        memory, record = project.memory, self._settings.record
+        self._closing = Closing(self.sessions, project.root, memory.name, record=record, closed=memory.closed)
         self._lock = asyncio.Lock()
         self._tidied = False
         self._tidying: asyncio.Task[None] | None = None

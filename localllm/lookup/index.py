@@ -203,7 +203,7 @@ class ProjectIndex:
         if path not in self._texts:
             if len(self._texts) > _KEPT_TEXTS:
                 self._texts.clear()
-            lines = [] if is_secret(path) else self._read(path).split("\n")
+            lines = [] if is_secret(path) or self.is_closed(path) else self._read(path).split("\n")
             self._texts[path] = [line[:_LONGEST_LINE] for line in lines]
         return self._texts[path]
 
@@ -216,6 +216,11 @@ class ProjectIndex:
     def _places(self, where: str, value: str) -> list[Place]:
         query = "SELECT places.id, path, line, kind, name, parent FROM places JOIN files ON files.id = file WHERE "
         return [Place(*row) for row in self._rows(query + where, value)]
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """The paths that rules close."""
+        return tuple(path.removesuffix("/") for path in self._closed)
 
     def is_closed(self, path: str) -> bool:
         """Return whether a rule closes the path below the root."""

@@ -32,6 +32,7 @@ from localllm.project.analyzer import analyze_project
 from localllm.project.languages import language_named
 from localllm.project.manifests.commands import best, narrowed
 from localllm.project.manifests.signs import Command
+from localllm.safety.closed_files import pattern_for
 
 _MOST, _LISTED, _FOLDERS, _HEAD = 40, 8, 15, 80
 _ABOUT = re.compile(r"README[^/]*|__init__\.py|mod\.rs|doc\.go|index\.[jt]s", re.IGNORECASE)
@@ -211,7 +212,8 @@ def _prose(lines: Sequence[str]) -> tuple[int, str]:
 
 def _analysis_commands(index: ProjectIndex) -> tuple[Command, ...]:
     with suppress(OSError):
-        return analyze_project(index.root, index.exclude, seconds=5.0).commands
+        exclude = (*index.exclude, *map(pattern_for, index.closed))
+        return analyze_project(index.root, exclude, seconds=5.0).commands
     return ()
 
 
@@ -222,5 +224,5 @@ def _noted_tests(index: ProjectIndex, memory: str) -> str:
 
 def _document(index: ProjectIndex, memory: str) -> Document:
     with suppress(LocalLLMError, OSError):
-        return MemoryFile(index.root, memory).read()
+        return MemoryFile(index.root, memory, index.closed).read()
     return Document("")

@@ -1,34 +1,21 @@
 """Route a request: classify the question and apply the rule for it."""
 
-import os
 import posixpath
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
-from localllm.base.errors import LocalLLMError
 from localllm.base.paths import open_storage
-from localllm.config.loader import load
 from localllm.llm.messages import CompletionRequest
 from localllm.lookup import answers, overview, passage_quotes
 from localllm.lookup.conversation import Call, Talk, read_talk
 from localllm.lookup.index import ProjectIndex
 from localllm.lookup.orders import git_calls, next_call, order_in, report
 from localllm.lookup.questions import Question, understand
+from localllm.lookup.readable_files import reads_of
 from localllm.lookup.tracebacks import has_frames, pasted_error
-from localllm.safety.home_folder import guard_home
-from localllm.safety.rules import closed_to_reading, guarded_from_reading
 
 _CACHE = "lookup.sqlite"
-
-
-class _Reads(NamedTuple):
-    """Which files of the project may be read, and where its memory is."""
-
-    exclude: tuple[str, ...] = ()
-    closed: tuple[str, ...] = ()
-    memory: str = "LOCALLLM.md"
 
 
 def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]) -> tuple[Call, ...] | str:
@@ -42,7 +29,7 @@ def next_step(request: CompletionRequest, root: Path, environ: Mapping[str, str]
     question = understand(talk.question)
     if order is None and question.kind in ("greeting", "thanks", "needs_model"):
         return talk.say(question.kind)
-    reads = _reads(root, environ)
+    reads = reads_of(root, environ)
     if order is None and question.kind in ("commits", "status", "diff"):
         return git_calls(talk, question.kind, question.subject)
     cache = open_storage(root, environ).cache_file(_CACHE)
@@ -93,18 +80,3 @@ def _answer(talk: Talk, index: ProjectIndex, question: Question, memory: str) ->
             return overview.noted(talk, index, question.kind, memory)
         case _:
             return answers.concept(talk, index)
-
-
-def _reads(root: Path, environ: Mapping[str, str]) -> _Reads:
-    """Load the settings; an error in them was reported at start-up."""
-    try:
-        settings = load(root, environ=environ).settings
-    except LocalLLMError:
-        return _Reads()
-
-    def relative(path: str) -> str:
-        return os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
-
-    safety = guard_home(settings.safety, root)
-    closed = (*closed_to_reading(safety, relative), *guarded_from_reading(safety, relative))
-    return _Reads(tuple(settings.project.exclude_patterns), closed, settings.project.memory_file)

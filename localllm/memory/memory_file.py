@@ -58,8 +58,8 @@ class MemoryFile:
     """The memory file of a project: `name` is relative to `root`, from settings.project.memory_file. `root` is absolute
     with links resolved: one that is put in its place later is not followed.
 
-    A link is followed, and preserved, if it stays in the project and leads to Markdown that is not `closed` to reading
-    (paths in the project). Errors: SafetyViolationError path_outside, path_protected; ConfigurationError
+    A link is followed, and preserved, if it stays in the project and leads to Markdown. What is `closed` (paths in the
+    project) is neither read nor written. Errors: SafetyViolationError path_outside, path_protected; ConfigurationError
     memory_unusable (not UTF-8, too large, not a regular file, a link to another kind of file; for changes, also one to
     an instruction file of assistants), memory_unreachable, memory_read_only, memory_busy.
     """
@@ -162,8 +162,8 @@ class MemoryFile:
         """Reject links by which a malicious project could read the user's secrets or change executed files."""
         if real.name != self.path.name and not real.name.lower().endswith(LINKED):
             raise self._unusable("linked")
-        if real != self.path and any(real.is_relative_to(path) for path in self._closed):
-            raise self._error("memory_unreachable", os.strerror(errno.EACCES))
+        if any(place.is_relative_to(path) for place in (real, self.path) for path in self._closed):
+            raise self._error("memory_unreachable", Phrase("A rule closes it"))
         relative = real.relative_to(self._root).as_posix()
         if change and is_protected(relative):
             raise SafetyViolationError("path_protected", path=self._name)

@@ -23,7 +23,7 @@ class ProjectMemory:
         sessions: "Callable[[], Iterable[MemoryEntry]]" = tuple,
         closed: Sequence[str] = (),
     ) -> None:
-        self._closed = closed
+        self.closed = closed
         self._root = root
         self.name = name
         self._sessions = sessions
@@ -33,7 +33,7 @@ class ProjectMemory:
         """The memory system, imported at first use."""
         from localllm.memory.external_memory import ExternalMemorySystem
 
-        return ExternalMemorySystem(self._root, self.name, sessions=self._sessions, closed=self._closed)
+        return ExternalMemorySystem(self._root, self.name, sessions=self._sessions, closed=self.closed)
 
     @property
     def is_there(self) -> bool:

@@ -9,18 +9,32 @@ from pathlib import Path
 from localllm.base.errors import LocalLLMError
 from localllm.base.lazy_patterns import late_pattern
 from localllm.base.paths import find_project
-from localllm.config.schema import SafetySettings
+from localllm.config.schema import ProjectSettings, SafetySettings, Settings
 from localllm.safety.paths import ProjectRoot
-from localllm.safety.rules import closed_to_commands, closed_to_reading
+from localllm.safety.rules import closed_to_commands, closed_to_reading, closed_to_writing
 
 
 def closed_patterns(settings: SafetySettings, root: Path) -> tuple[str, ...]:
     """Return the paths in the project at `root` that rules close to reading, as patterns of .gitignore."""
     closed = closed_to_reading(settings, ProjectRoot(root).relative)
-    return tuple("*" if path == "." else f"/{_SPECIAL.sub(_escaped, path)}" for path in closed)
+    return tuple(map(pattern_for, closed))
+
+
+def closed_to_memory(settings: Settings, root: Path) -> list[str]:
+    """Return the paths in the project at `root` where the memory file is not used: closed to reading or, unless it has
+    its usual name, to writing."""
+    canonical = ProjectRoot(root).relative
+    closed = closed_to_reading(settings.safety, canonical)
+    is_usual = settings.project.memory_file == ProjectSettings().memory_file
+    return closed if is_usual else [*closed, *closed_to_writing(settings.safety, canonical)]
 
 
 _SPECIAL = late_pattern(r"[\\*?\[\] ]")
+
+
+def pattern_for(path: str) -> str:
+    """Return the pattern of .gitignore for a path in the project; "." is all of it."""
+    return "*" if path == "." else f"/{_SPECIAL.sub(_escaped, path)}"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -164,6 +164,11 @@ def closed_to_reading(settings: SafetySettings, canonical: Callable[[str], str])
     return sorted({folder for path in paths for folder in _leading(path, canonical)})
 
 
+def closed_to_writing(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
+    """Return the paths that are closed only to writing, as `closed_to_reading`."""
+    return sorted({folder for path in closed_to_commands(settings)[1] for folder in _leading(path, canonical)})
+
+
 def guarded_from_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
     """Return the paths whose content is shown only after a question, as `closed_to_reading`."""
     rules = [rule for rule in rules_of(settings) if rule.guards_reading and rule.decision == "ask"]

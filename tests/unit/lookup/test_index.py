@@ -80,6 +80,8 @@ def test_what_is_left_out_or_closed_or_secret_is_not_read(root: Path) -> None:
         index.refresh()
         assert ".env" in index.paths()
         assert index.lines(".env") == []
+    with closing(ProjectIndex(root, None, closed=("gone",))) as index:
+        assert index.lines("gone/x.py") == []
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 100, None])

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base.errors import ConfigurationError
+from localllm.config.loader import load
 from localllm.llm.messages import CompletionRequest, ToolSpec, UserMessage
 from localllm.lookup.engine import Embedded
+from localllm.lookup.readable_files import answer_with
 from tests.support.agents import Answering, make_agent, make_tools
 from tests.unit.lookup.conftest import Ask, agent_in
 
@@ -333,3 +336,49 @@ async def test_an_order_for_a_file_that_a_rule_closes_quotes_nothing(
     request = CompletionRequest(model="", messages=[sent], tools=tools)
     step = [chunk async for chunk in Embedded(shop, environ).stream(request)]
     assert ("return True" in str(step)) is not is_denied
+
+
+DENIED = '[safety]\ndeny = ["read_file(shop/accounts.py)", "read_file(pyproject.toml)", "read_file(secrets/)"]\n'
+
+
+async def asked_of(engine: Embedded, question: str) -> str:
+    request = CompletionRequest(model="", messages=[UserMessage(question)], tools=[])
+    return str([chunk async for chunk in engine.stream(request)])
+
+
+async def test_settings_that_break_while_the_program_runs_open_nothing(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "config/localllm.toml"
+    file.parent.mkdir()
+    environ = {**os.environ, "LOCALLLM_CONFIG_DIR": str(file.parent)}
+    file.write_text(DENIED)
+    answer_with(load(shop, environ=environ).settings, shop)
+    file.write_text(f"{DENIED}[ui")
+    engine = Embedded(shop, environ)
+    assert "accounts.py" not in await asked_of(engine, "how is a password checked?")
+
+
+async def test_settings_that_are_broken_are_an_error(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "config/localllm.toml"
+    file.parent.mkdir()
+    file.write_text(f"{DENIED}[ui")
+    engine = Embedded(shop, {**os.environ, "LOCALLLM_CONFIG_DIR": str(file.parent)})
+    with pytest.raises(ConfigurationError):
+        await asked_of(engine, "how is a password checked?")
+
+
+async def test_nothing_closed_is_told_under_another_name_or_of_manifests_and_notes(shop: Path, tmp_path: Path) -> None:
+    file = tmp_path / "config/localllm.toml"
+    file.parent.mkdir()
+    file.write_text(DENIED)
+    (shop / "secrets").mkdir()
+    (shop / "secrets/db.md").write_text("# Database\n\nThe database password is hunter2.\n")
+    (shop / "secrets/n.md").write_text("# Notes\n\n## Decisions\n\n- 2026-01-01 hunter2 decided\n")
+    (shop / "hard.md").hardlink_to(shop / "secrets/db.md")
+    (shop / "LOCALLLM.md").symlink_to("secrets/n.md")
+    (shop / "pyproject.toml").write_text('[project]\nname = "shop"\ndescription = "hunter2 sells"\n')
+    engine = Embedded(shop, {**os.environ, "LOCALLLM_CONFIG_DIR": str(file.parent)})
+    for question in ("What is the database password?", "what was decided?", "what does the project do?"):
+        assert "hunter2" not in await asked_of(engine, question)
+    file.write_text("")
+    for question in ("What is the database password?", "what was decided?", "what does the project do?"):
+        assert "hunter2" in await asked_of(engine, question)

@@ -292,6 +292,17 @@ def test_a_link_to_what_a_rule_closes_is_not_followed(tmp_path: Path) -> None:
     assert caught.value.key == "memory_unreachable"
 
 
+def test_what_a_rule_closes_is_neither_read_nor_written(tmp_path: Path) -> None:
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "pass.md").write_text("denied\n")
+    file = MemoryFile(tmp_path, "private/pass.md", closed=["private"])
+    for use in (file.read, lambda: file.edit(adding("a"))):
+        with pytest.raises(ConfigurationError) as caught:
+            use()
+        assert caught.value.key == "memory_unreachable"
+    assert (tmp_path / "private" / "pass.md").read_text() == "denied\n"
+
+
 def test_a_link_in_the_place_of_the_project_is_not_followed(tmp_path: Path) -> None:
     root, other = tmp_path / "project", tmp_path / "other"
     for folder in (root, other):
