@@ -23,6 +23,7 @@ _MOST_KEPT = 16_000_000  # bytes of a file that is copied
 _MOST_COPIED = 100_000_000  # bytes of all files copied at one time
 _MOST_ENTRIES = 10_000
 _DEEPEST = 50
+_LONGEST_NAME = 200  # bytes to which more may be added
 _LONGEST = 3.0  # seconds to look through, or delete, a folder that a running command may be filling
 
 
@@ -205,7 +206,8 @@ class Restorer:
         if stat.S_ISDIR(mode):
             delete_tree_at(name, folder, _LONGEST if self._is_held else float("inf"))
         else:
-            os.unlink(name, dir_fd=folder)
+            with suppress(FileNotFoundError):  # it has another name now
+                os.unlink(name, dir_fd=folder)
 
     def _keep(self, folder: int, path: str, quarantine: Path) -> bool:
         """Move the entry, or else copy it; return whether it was moved. Follows no symlink: one may have been moved
@@ -275,7 +277,8 @@ class Restorer:
         is_earlier = stat.S_ISREG(about.st_mode) and about.st_size and about.st_mtime_ns < self._started
         if not is_earlier or (about.st_dev, about.st_ino) in self._copied:
             return
-        base = "file" if is_protected(f"{name}.aside1") else name
+        is_long = len(os.fsencode(name)) > _LONGEST_NAME
+        base = "file" if is_long or is_protected(f"{name}.aside1") else name
         for number in self._numbers.setdefault(base, count(1)):
             new = f"{base}.aside{number}"
             try:  # a link takes no name that a command has given meanwhile

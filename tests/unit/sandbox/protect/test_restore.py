@@ -1,5 +1,6 @@
 """Putting back, with links laid on the way."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -123,15 +124,23 @@ def test_copies_are_bounded(places: tuple[Path, Path, Path], monkeypatch: pytest
     assert not (quarantine / "deep/a/b").exists()
 
 
+def no_link(*_: object, **__: object) -> None:
+    raise PermissionError(errno.EPERM, "")
+
+
+@pytest.mark.parametrize("has_links", [True, False])
 def test_what_was_there_before_and_is_too_large_to_copy_gets_another_name(
-    places: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+    places: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, has_links: bool
 ) -> None:
     root, _, quarantine = places
+    if not has_links:  # as on disks of Windows
+        monkeypatch.setattr("localllm.sandbox.protect.restore.os.link", no_link)
     monkeypatch.setattr("localllm.sandbox.protect.restore._MOST_KEPT", 10)
     (root / ".vscode/sub").mkdir(parents=True)
     for name, text in {
         "a.db": "12345678901",
         "sub/a.db": "abcdefghijkl",
+        "n" * 250: "a long name that",
         "sub/small": "x",
         "made": "123456789012",
     }.items():
@@ -145,9 +154,11 @@ def test_what_was_there_before_and_is_too_large_to_copy_gets_another_name(
         restorer.put_file(".envrc", b"old", 0o600)
     there = {path.name: path.read_text() for path in root.iterdir()}
     assert {there.pop("a.db.aside2"), there.pop("a.db.aside3")} == {"12345678901", "abcdefghijkl"}
-    assert there == {".envrc": "old", "a.db.aside1": "another", ".envrc.aside1": "moved there, too"}
+    assert there == {".envrc": "old", "a.db.aside1": "another", ".envrc.aside1": "moved there, too"} | {
+        "file.aside1": "a long name that"
+    }
     assert (quarantine / ".vscode/sub/small").read_text() == "x"
-    assert sorted(restorer.aside) == [".envrc.aside1", "a.db.aside2", "a.db.aside3"]
+    assert sorted(restorer.aside) == [".envrc.aside1", "a.db.aside2", "a.db.aside3", "file.aside1"]
 
 
 def test_a_large_file_moved_to_a_protected_name_is_kept_whole_while_commands_run(tmp_path: Path) -> None:
