@@ -2,9 +2,10 @@
 transaction of Mercurial.
 
 A todo list may contain programs to run, and a strategy names one; git runs them when the user continues. Older versions
-of git run other files as shell code. Other files name the refs that git then writes or deletes. Mercurial's `recover`
-and `rollback` write and truncate the files that a journal names, wherever they are. Commands may leave such files, but
-with nothing that runs or leads elsewhere and was not there before.
+of git run other files as shell code, and so does a shell with git's own prompt the numbers of steps. Other files name
+the refs that git then writes or deletes, or are shown by `git status` and the prompt. Mercurial's `recover` and
+`rollback` write and truncate the files that a journal names, wherever they are. Commands may leave such files, but with
+nothing that runs or leads elsewhere and was not there before.
 """
 
 import re
@@ -18,7 +19,8 @@ NAMES = tuple(
     BISECT_NAMES BISECT_START rebase-merge/author-script rebase-apply/author-script rebase-merge/git-rebase-todo
     rebase-merge/strategy rebase-merge/strategy_opts rebase-merge/gpg_sign_opt rebase-apply/apply-opt
     rebase-apply/gpg_sign_opt sequencer/todo sequencer/opts rebase-merge/update-refs rebase-merge/refs-to-delete
-    rebase-merge/head-name rebase-apply/head-name
+    rebase-merge/head-name rebase-apply/head-name rebase-merge/msgnum rebase-merge/end rebase-apply/next
+    rebase-apply/last rebase-merge/done
     """.split()
 )
 """Paths in the data folder of a repository or work tree."""
@@ -51,11 +53,13 @@ _STRATEGIES = frozenset({"", "ort", "recursive", "resolve", "octopus", "ours", "
 _QUOTED = r"'[^'\0]*+(?:'\\['!]'[^'\0]*+)*'"  # a word, as git quotes it for the shell
 _WORDS = re.compile(rf"(?:\s*+{_QUOTED})*\s*")  # paths of a bisection; git before 2.36 evaluates them
 _AUTHOR = re.compile(rf"(?:GIT_AUTHOR_(?:NAME|EMAIL|DATE)={_QUOTED}\s*+)*")  # sourced by git rebase before 2.34
-_REST = r"(?!\S*\.\.)\S+"  # of a ref
+_REST = r"(?!\S*\.\.)[^\s\x00-\x1f\x7f-\x9f]+"  # of a ref; git shows it on the terminal
 _BRANCHES = re.compile(rf"(?:refs/heads/{_REST}\n[0-9a-f]{{40,64}}\n[0-9a-f]{{40,64}}\n)*")
 _LABELS = re.compile(rf"(?:refs/rewritten/{_REST}\n)*")
 _BRANCH = re.compile(rf"(?:refs/heads/{_REST}|detached HEAD)?\n?")
-_START = re.compile(r"(?!-)\S+\n?")  # `git bisect reset` has `git checkout` read it, which takes `-f` for an option
+_START = re.compile(r"(?!-)[^\s\x00-\x1f\x7f-\x9f]+\n?")
+"""`git bisect reset` has `git checkout` read it, which takes `-f` for an option."""
+_NUMBER = re.compile(r" *[0-9]*\n?")  # git-prompt.sh puts it into PS1, which bash and zsh expand
 _BY_PATTERN = (
     ("/bisect_names", _WORDS),
     ("/bisect_start", _START),
@@ -63,9 +67,14 @@ _BY_PATTERN = (
     ("/update-refs", _BRANCHES),
     ("/refs-to-delete", _LABELS),
     ("/head-name", _BRANCH),
+    ("/msgnum", _NUMBER),
+    ("/end", _NUMBER),
+    ("/next", _NUMBER),
+    ("/last", _NUMBER),
 )
 _MOST_WORDS = 65_536  # bytes; each word costs the regular expression memory
-_UPDATED = re.compile(rb"\s*(?:update-ref|u)[ \t]+refs/heads/(?!\S*\.\.)\S+\s*")
+_UPDATED = re.compile(rb"\s*(?:update-ref|u)[ \t]+refs/heads/(?!\S*\.\.)[^\s\x00-\x1f\x7f]+\s*")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")  # as the subject of a commit may have
 _FIRST_WORD = re.compile(rb"[ \t]*([^ \t\r]*)")
 
 
@@ -79,9 +88,11 @@ def harmless_part(path: str, before: bytes, after: bytes) -> bytes | None:
     if folded(f"/{path}").endswith(_OF_TRANSACTIONS):
         is_inside = _stays_in_store if folded(path).endswith(("journal", "undo")) else _backs_up_own_files
         return after if after == before or is_inside(after.decode("utf-8", "replace")) else None
-    if folded(path).endswith("todo"):
-        known = set(before.splitlines())
-        return b"".join(line for line in after.splitlines(keepends=True) if line.strip() in known or _is_step(line))
+    if folded(path).endswith(("todo", "/done")):
+        known, is_done = set(before.splitlines()), folded(path).endswith("/done")
+        lines = ((line, line.strip() in known) for line in after.splitlines(keepends=True))
+        kept = ((line, is_known) for line, is_known in lines if is_known or is_done or _is_step(line))
+        return b"".join(line if is_known else _CONTROL.sub(b"?", line) for line, is_known in kept)
     for ending, pattern in _BY_PATTERN:
         if folded(path).endswith(ending):
             is_words = len(after) <= _MOST_WORDS and pattern.fullmatch(after.decode("utf-8", "replace"))

@@ -48,6 +48,8 @@ REFUSED = re.compile("Read-only file system|Device or resource busy|could not lo
         ("rm -r .localllm", ".localllm/sessions/old.jsonl"),
         ("mkdir -p sub/.git/hooks; echo evil > sub/.git/hooks/pre-commit; rmdir sub", "sub/.git/hooks/pre-commit"),
         ("echo 'gitdir: ../evil' > .git/commondir", ".git/commondir"),
+        (r"printf 'ref: refs/heads/y\033[1m\n' > .git/HEAD", ".git/HEAD"),
+        ("mkdir .git/rebase-merge; echo '$(evil)' > .git/rebase-merge/msgnum", ".git/rebase-merge/msgnum"),
         ("mkfifo .envrc.d; rm .envrc; mkfifo .envrc; rm .envrc.d", ".envrc"),
     ],
 )

@@ -4,6 +4,7 @@ A repository also has to be one still: otherwise git would use another one, arou
 """
 
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -21,6 +22,7 @@ from localllm.sandbox.protect.repositories.repository_kinds import Data, Reposit
 
 _MOST_FOLDERS = 100_000  # more than a git tool waits for, as in the scan for protected names
 _NEEDED = ("objects", "refs")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")  # git makes no such branch
 
 
 class KnownData(msgspec.Struct, kw_only=True):
@@ -152,13 +154,18 @@ class RepositoryData:
         return all(os.path.isdir(one) and not os.path.islink(one) for one in folders) and has_head(path)  # noqa: PTH112, PTH114
 
     def broken(self) -> dict[str, tuple[Entry, Entry | None]]:
-        """Return each HEAD of a folder that is no longer a repository, before and now. A removed repository does not
-        count, unless it is the project's own."""
+        """Return each HEAD of a folder that is no longer a repository, or of a branch whose name would steer the
+        terminal that git shows it on, before and now. A removed repository does not count, unless it is the project's
+        own."""
         found: dict[str, tuple[Entry, Entry | None]] = {}
         for head, before in self.known.heads.items():
             git = head.rpartition("/")[0]
-            if (git == ".git" or os.path.lexists(self._root / git)) and not self._is_whole(git):
-                found[head] = before, look_at(self._root, [head]).get(head)
+            if git != ".git" and not os.path.lexists(self._root / git):
+                continue
+            now = look_at(self._root, [head]).get(head)
+            is_steering = now and now.content != before.content and _CONTROL.search(now.content or b"")
+            if is_steering or not self._is_whole(git):
+                found[head] = before, now
         return found
 
     @staticmethod

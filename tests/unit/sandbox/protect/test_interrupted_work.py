@@ -113,6 +113,32 @@ def test_a_step_updates_no_ref_but_a_branch() -> None:
     assert harmless_part(TODO, b"", honest + harmful) == honest
 
 
+@pytest.mark.parametrize("name", ["rebase-merge/msgnum", "rebase-merge/end", "rebase-apply/next", "rebase-apply/last"])
+@pytest.mark.parametrize(("said", "may_stay"), [("3\n", True), ("", True), ("      12\n", True), ("$(touch x)", False)])
+def test_a_prompt_shows_numbers_of_steps(name: str, said: str, may_stay: bool) -> None:
+    path = f".git/worktrees/x/{name}"
+    assert is_unfinished_work(path)
+    assert (harmless_part(path, b"", said.encode()) == said.encode()) == may_stay
+
+
+@pytest.mark.parametrize("name", ["rebase-merge/head-name", "BISECT_START", "rebase-merge/update-refs"])
+@pytest.mark.parametrize("sign", ["\x1b]52;c;eA==\x07", "\x7f", "\x9b31m"])
+def test_no_ref_steers_the_terminal(name: str, sign: str) -> None:
+    said = OF_TWO.replace("heads/a", f"heads/a{sign}") if name.endswith("refs") else f"refs/heads/a{sign}\n"
+    assert harmless_part(f".git/{name}", b"", said.encode()) is None
+
+
+def test_steps_are_shown_without_control_characters() -> None:
+    line = "pick 1 a\x1b]52;c;eA==\x07 \x9b31m\té\n".encode()
+    for name in ("done", "git-rebase-todo"):
+        path = f".git/rebase-merge/{name}"
+        assert is_unfinished_work(path)
+        assert harmless_part(path, b"", line) == "pick 1 a?]52;c;eA==? ?31m\té\n".encode()
+        assert harmless_part(path, line, line) == line
+    assert harmless_part(TODO, b"", b"update-ref refs/heads/a\x1bb\n") == b""
+    assert harmless_part(".git/rebase-merge/done", b"", b"exec make\n") == b"exec make\n"
+
+
 def test_what_git_itself_leaves_of_a_rebase_stays(tmp_path: Path) -> None:
     root = tmp_path.resolve()
     files = ProtectedFiles(root, None)
