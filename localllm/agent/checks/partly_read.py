@@ -57,16 +57,19 @@ def _is_shown(path: str, messages: Sequence[Message]) -> bool:
 
 
 def _unread(path: str, messages: Sequence[Message]) -> Iterator[str]:
-    total, read = 0, set[int]()
+    total, read = 0, list[tuple[int, int]]()
     for one in messages:
         if not isinstance(one, ToolMessage) or one.name != "read_file":
             continue
         title = _TITLE.match(one.text)
         if title and title["path"] == path:
             total = int(title["total"])
-            read.update(range(int(title["start"]), int(title["end"]) + 1))
+            read.append((int(title["start"]), int(title["end"])))
         elif one.text.startswith(f"{path} ("):
             return  # which was the whole
-    missing = [line for line in range(1, total + 1) if line not in read]
-    if len(missing) >= _FEWEST_LINES:
-        yield f"{path}:{missing[0]}-{missing[-1]}"
+    left, following = list[tuple[int, int]](), 1
+    for start, end in (*sorted(read), (total + 1, total)):
+        left += [(following, start - 1)] if start > following else []
+        following = max(following, end + 1)
+    if sum(end - start + 1 for start, end in left) >= _FEWEST_LINES:
+        yield from (f"{path}:{start}-{end}" for start, end in left[:_MOST_NAMED])

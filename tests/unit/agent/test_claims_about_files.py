@@ -270,6 +270,11 @@ async def test_a_file_that_was_read_in_part_is_read_on(
     assert "[Not read: lines docs/part1.md:49-121." in said
 
 
+async def test_only_what_was_not_read_is_named(tmp_path: Path) -> None:
+    said = "\n".join(await told(tmp_path, SUMMARY, [read(31, 60), read(1, 10), read(40, 80)], VALUES))
+    assert "[Not read: lines docs/part1.md:11-30, docs/part1.md:81-121." in said
+
+
 @each(
     ("request_", "steps", "answer"),
     [
