@@ -187,7 +187,6 @@ _OVER = late_pattern(r"終了[しす済]|終わ[っりる]|止ま[っりる]|停
 _HAN, _KANA = late_pattern(r"[一-鿿]"), late_pattern(r"[ぁ-ヿ]")
 _SERVES = late_pattern(r"(?i)\b(?:start|launch|serve|run|restart)\b|\bserver\b|起動|立ち上げ|サーバ|走らせ|動かし")
 _ENDS_IT = late_pattern(r"\b(?:p?kill|killall)\b")
-_PROGRAM = late_pattern(r"[A-Za-z][\w.+-]{1,40}")
 _PATH = late_pattern(r"[\w./-]{1,200}\.\w{1,8}\b", 256)
 
 

@@ -39,7 +39,7 @@ def delete_tree_at(name: str, above: int, seconds: float = float("inf")) -> None
 
 
 def _empty(top: int, until: float = float("inf")) -> None:
-    free = (name for name in map(str, itertools.count()) if not _exists(name, top))
+    free = (name for name in map(str, itertools.count()) if not exists_at(name, top))
     kept: set[str] = set()
     while names := set(os.listdir(top)) - kept:
         for name in names:
@@ -69,7 +69,8 @@ def _delete(name: str, top: int, free: Iterator[str]) -> None:
     os.rmdir(name, dir_fd=top)
 
 
-def _exists(name: str, above: int) -> bool:
+def exists_at(name: str, above: int) -> bool:
+    """Return whether there is anything, a symlink as well, at the name in an open folder."""
     try:
         os.stat(name, dir_fd=above, follow_symlinks=False)
     except FileNotFoundError:

@@ -13,7 +13,7 @@ from types import TracebackType
 from localllm.base.errors import SafetyViolationError
 from localllm.base.files import atomic_write_at, open_made
 from localllm.base.regular_files import open_folder_linkless
-from localllm.sandbox.launcher.removal import delete_tree_at
+from localllm.sandbox.launcher.removal import delete_tree_at, exists_at
 from localllm.sandbox.protect.project_folder import Identity, check_identity
 from localllm.sandbox.protect.protected_paths import is_protected
 
@@ -286,20 +286,12 @@ class Restorer:
             except FileExistsError:
                 continue
             except OSError:  # without hard links, as on disks of Windows
-                if _exists(new, self._fd):
+                if exists_at(new, self._fd):
                     continue
                 os.rename(name, new, src_dir_fd=folder, dst_dir_fd=self._fd)
             self.aside.append(new)
             self._copied.add((about.st_dev, about.st_ino))
             return
-
-
-def _exists(name: str, folder: int) -> bool:
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def open_project(root: Path, flags: int = 0) -> int:
