@@ -304,7 +304,7 @@ class Finishing(Middleware):
     async def _findings(self, state: RunState, text: str) -> list[Finding]:
         """Return all that contradicts the answer, or was not checked, the most urgent first."""
         found = [
-            *self._of_failed_edit(state.goal, text),
+            *self._of_failed_edit(state, text),
             *await self._of_syntax(text),
             *await self._of_merge(state, text),
             *await self._of_reverted(state, text),
@@ -324,16 +324,12 @@ class Finishing(Middleware):
         is_said = any(one.name or one.contradicts for one in found)
         return found if is_said else [*found, *self._test_runs.of_failed_run(state, text)]
 
-    def _of_failed_edit(self, request: str, text: str) -> Iterator[Finding]:
-        if path := self._facts.failed_edit:
-            is_explained = "edit_failed" in self._told and phrases.needs_nothing(text)
-            is_denied = not is_explained and not phrases.admits_failure(text)
-            reason = Phrase("the last edit to {path} was not applied", path=path)
-            yield Finding("edit_failed" if is_denied else None, reason, is_denied, {"path": path})
-        elif self._facts.outside_edit:
-            from localllm.agent.checks.outside_edits import findings  # models rarely write there
+    def _of_failed_edit(self, state: RunState, text: str) -> list[Finding]:
+        if not (self._facts.failed_edit or self._facts.outside_edit):
+            return []
+        from localllm.agent.checks import failed_edits  # most edits are made
 
-            yield from findings(request, text, self._facts)
+        return [*failed_edits.findings(state, text, self._facts, is_told="edit_failed" in self._told)]
 
     async def _of_syntax(self, text: str) -> list[Finding]:
         facts, changes = self._facts, self._tools.changes
