@@ -60,7 +60,7 @@ class WrittenTexts:
         self._told: set[str] = set()
         self._has_wanted = False
         self._sources: dict[str, str] = {}
-        """The texts of the files that were read in full."""
+        """The texts of the files that were read in full, as they were before the run changed them."""
         self._is_partial = False
         """Whether a file was read in part."""
         self._strange: dict[str, list[str]] = {}
@@ -85,6 +85,8 @@ class WrittenTexts:
                 self._note_read(str(one.arguments.get("file_path") or ""), one.payload)
 
     def _note_read(self, path: str, payload: dict[str, Any]) -> None:
+        if path in self._changed:
+            return
         facts: dict[str, Any] = payload.get("metadata") or {}
         content, total = payload.get("content"), facts.get("total_lines")
         if facts.get("start_line") == 1 and facts.get("end_line") == total and isinstance(content, str):
@@ -116,12 +118,11 @@ class WrittenTexts:
             return ""
         given = _given_before(state)
         for path, added in self._added(edited, position).items():
-            sources = {name: text for name, text in self._sources.items() if name != path}
-            if path in self._strange or not sources or not _are_texts([path, *sources]):
+            if path in self._strange or not _are_texts([path, *self._sources]):
                 continue
-            if found := numbers.strange_numbers("\n".join(added), sources, kind, state.goal, given):
+            if found := numbers.strange_numbers("\n".join(added), self._sources, kind, state.goal, given):
                 self._strange[path] = found
-                told = {"path": shown(path), "numbers": ", ".join(found), "sources": some_of(list(sources))}
+                told = {"path": shown(path), "numbers": ", ".join(found), "sources": some_of(list(self._sources))}
                 return remark("strange_numbers", **told)
         return ""
 

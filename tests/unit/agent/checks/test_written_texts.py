@@ -131,6 +131,24 @@ async def test_numbers_that_may_come_from_elsewhere_are_believed(
     assert (await agent.execute_query(request_)).unverified == ()
 
 
+def in_english(budget: str) -> dict[str, Any]:
+    tasks = "- Sato: quote by April 8\n- Tanaka: text by April 17\n"
+    text = f"# Minutes\n\n- Release: May 20\n- Budget: {budget} yen\n\n{tasks}"
+    return call("write_file", file_path="議事録.md", content=text)
+
+
+@pytest.mark.parametrize(("budget", "strange"), [("3.2 million", []), ("3.6 million", ["3.6 million yen"])])
+async def test_a_file_translated_in_place_is_compared_with_what_it_was(
+    minutes: Path, budget: str, strange: list[str]
+) -> None:
+    (minutes / "README.md").write_text("# 説明\n\n会議の記録です。\n")
+    readme = call("write_file", file_path="README.md", content="# About\n\nThe minutes of meetings.\n")
+    turns = [call("read_file", file_path="README.md"), readme, READ_MINUTES, in_english(budget), READ_MINUTES]
+    agent = make_agent(scripted(*turns, "Translated."), minutes)
+    result = await agent.execute_query("README.md と 議事録.md を英語に翻訳して")
+    assert [*result.unverified] == [f"{one} is in 議事録.md, but not in README.md, 議事録.md" for one in strange]
+
+
 GUIDE = (
     "# Guide\n\n## Installing\n\n- Unpack it\n- Run `make`\n\n## Upgrading\n\nSee [the site](https://example.org/up).\n"
 )
