@@ -60,6 +60,11 @@ class Stage:
         self._typeahead = typeahead
         self._opened: Question | None = None
 
+    @property
+    def has_asked(self) -> bool:
+        """Whether there was a question."""
+        return self._opened is not None
+
     async def reached(self, request_id: str) -> None:
         """Wait until everything before the question is on the screen."""
         await self._renderer.reached(request_id)
@@ -154,13 +159,20 @@ class Terminal:
         self._screen.print_lines(notice_lines(text, level, self._screen.width))
 
     async def notify(self, text: str) -> None:
-        """Print a notice above the prompt, if there is one."""
+        """Print a notice above the prompt or question, if there is one."""
         if not self._interactive:
             await self._headless.notify(text)
-        elif self._prompt is None:
-            self.remark(text)
         else:
-            await self._prompt.show_above(partial(self.remark, text))
+            await self._show_above(partial(self.remark, text))
+
+    async def _show_above(self, write: Callable[[], None]) -> None:
+        """Have `write` print above the prompt or question, if there is one."""
+        if self._prompt is None and not self._stage.has_asked:
+            write()
+            return
+        from localllm.tui.input.prompt import show_above  # loaded by now
+
+        await show_above(write)
 
     async def consume(self, events: AsyncGenerator[AgentEvent]) -> None:
         """Show one run."""
@@ -313,7 +325,7 @@ class Terminal:
             talk.introduce(self._screen)
             self._screen.print()
 
-        await self._prompt.show_above(show)
+        await self._show_above(show)
 
     async def _prepare(self, chat: ChatContext) -> None:
         """Probe and preload, while the user types the first request, what is needed after it."""
@@ -321,13 +333,13 @@ class Terminal:
         await asyncio.sleep(_MOMENT_SECONDS)
         await chat.probe_sandbox()
         if self._prompt is not None:
-            await self._leave_unheld_mode(chat, self._prompt)
+            await self._leave_unheld_mode(chat)
             self._prompt.refresh()
         await asyncio.sleep(_IDLE_SECONDS)
         if not self._screen.plain:
             await asyncio.to_thread(preload)
 
-    async def _leave_unheld_mode(self, chat: ChatContext, prompt: "ChatPrompt") -> None:
+    async def _leave_unheld_mode(self, chat: ChatContext) -> None:
         """Return to mode ask, with the reason, if the mode is not available here; no request has run in it."""
         try:
             chat.set_mode(chat.mode)
@@ -335,7 +347,7 @@ class Terminal:
             chat.set_mode("ask")
             lines = failure_lines(error.code, error.what, error.why, error.fix, self._screen.width)
             lines += notice_lines(_("The mode is now ask."), "warning", self._screen.width)
-            await prompt.show_above(lambda: self._screen.print_lines([*lines, ()]))
+            await self._show_above(lambda: self._screen.print_lines([*lines, ()]))
 
     def _make_prompt(self, talk: Talk, chat: ChatContext) -> "ChatPrompt":
         from localllm.tui.input.prompt import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, run_in_terminal
-from prompt_toolkit.application.current import get_app
+from prompt_toolkit.application.current import get_app, get_app_or_none
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
@@ -131,13 +131,6 @@ class ChatPrompt:
         """Return the cells behind the prompt in its row, less the cursor's."""
         return self._session.output.get_size().columns - display_width(fragment_list_to_text(self._lead())) - 1
 
-    async def show_above(self, write: Callable[[], None]) -> None:
-        """Have `write` print above the line being edited, if there is one."""
-        if self._session.app.is_running:
-            await run_in_terminal(write)
-        else:
-            write()
-
     def remember(self, line: str) -> None:
         """Add a line that was entered elsewhere to the history."""
         self._session.history.append_string(self._pastes.fold(_encodable(line)))
@@ -223,6 +216,14 @@ class _Completer(Completer):
 
 def _depth(theme: Theme) -> ColorDepth | None:
     return ColorDepth.DEPTH_1_BIT if theme.plain or not theme.colours else None
+
+
+async def show_above(write: Callable[[], None]) -> None:
+    """Have `write` print above the line being edited, a request or the answer to a question, if there is one."""
+    if (app := get_app_or_none()) and app.is_running:
+        await run_in_terminal(write)
+    else:
+        write()
 
 
 class Question:

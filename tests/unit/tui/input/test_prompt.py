@@ -1,5 +1,6 @@
 """What stands in a line that is edited hides nothing on the screen."""
 
+import asyncio
 from io import StringIO
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from localllm.tui.dialogs.queries import edit_queries
 from localllm.tui.dialogs.visible_input import NothingHidden
 from localllm.tui.input.completion import Suggester
-from localllm.tui.input.prompt import ChatPrompt, Question
+from localllm.tui.input.prompt import ChatPrompt, Question, show_above
 from localllm.tui.input.strangers_words import StrangersWords
 from localllm.tui.theme import Theme
 
@@ -210,6 +211,23 @@ async def test_no_scope_of_a_permission_is_pasted() -> None:
 async def test_what_is_pasted_for_the_model_is_an_answer() -> None:
     assert await answer(pasted("use tabs") + "\r") == "use tabs"
     assert await answer(pasted("y") + "\x7f" + "y\r") == "y"
+
+
+@pytest.mark.parametrize("asks", ["question", "chat"])
+async def test_a_notice_stands_above_the_line_that_is_edited(asks: str) -> None:
+    """It comes from another task: what a background command has done."""
+    screen = StringIO()
+    with create_pipe_input() as keys:
+        output = Vt100_Output(screen, lambda: Size(24, 80), term="xterm", enable_cpr=False)
+        with create_app_session(input=keys, output=output):
+            asked = asyncio.create_task(ask(asks))
+            while "echo" not in screen.getvalue():
+                await asyncio.sleep(0)
+            await show_above(lambda: print("put back", file=screen))
+            drawn_again = screen.getvalue().partition("put back")[2]
+            keys.send_text("\r")
+            assert await asked == LINE
+    assert "echo" in drawn_again
 
 
 def test_a_sign_of_several_characters_stays_one_where_it_is_selected() -> None:
