@@ -27,11 +27,10 @@ from localllm.app.work_folder import work_folder
 from localllm.base.errors import ConfigurationError, SafetyViolationError
 from localllm.base.events import AgentEvent, Emit, Notice, RunFinished, Usage
 from localllm.base.paths import open_storage, project_folder, session_key_file
-from localllm.config.loader import Loaded, left_out_notice
+from localllm.config.loader import Loaded, left_out_notice, run_with
 from localllm.config.schema import Mode
 from localllm.llm.model_profiles import Profile
 from localllm.llm.offline_servers import go_offline
-from localllm.lookup.readable_files import answer_with
 from localllm.memory.project_memory import ProjectMemory
 from localllm.rag.locations import has_collections
 from localllm.repo_map.repo_map import RepoMap
@@ -121,7 +120,7 @@ class LocalLLMCode(Answerer):
         safety, self._faulty_rules = usable_rules(loaded.settings.safety, loaded.unchecked, tools, root)
         safety = close_other_names(guard_home(safety, root), root)
         self.settings = msgspec.structs.replace(loaded.settings, safety=safety)
-        answer_with(self.settings, root)
+        run_with(self.settings, root)
         self._remembered = RememberedRules.of_user(root, environ)
         self._policy = Policy(self.settings.safety, self._remembered.rules)
         self._front_end = front_end
@@ -270,7 +269,7 @@ class LocalLLMCode(Answerer):
             return False
         self.config = loaded
         self.settings = msgspec.structs.replace(loaded.settings, safety=self.settings.safety)
-        answer_with(self.settings, self.root)
+        run_with(self.settings, self.root)
         self._project = msgspec.structs.replace(self._project, settings=self.settings, own_tools=self._own_tools())
         self._conversation.change_project(self._project)
         self.keeping.change_project(self._project)
@@ -466,7 +465,7 @@ class LocalLLMCode(Answerer):
         closed = closed_to_reading(self.settings.safety, ProjectRoot(self.root).relative)
         is_strange = self.config.has_strange_server
         earlier = tuple if is_strange else lambda: self.keeping.sessions.entries(but=self.session_id)
-        name, shut = self.settings.project.memory_file, closed_to_memory(self.settings, self.root)
+        name, shut = self.settings.project.memory_file, closed_to_memory(self.settings, self.root, closed)
         memory = ProjectMemory(self.root, name, sessions=earlier, closed=shut)
         return OpenProject(
             root=self.root,

@@ -431,3 +431,17 @@ def _add_overrides(stack: _Stack, overrides: Mapping[str, Json]) -> None:
         setting = find_setting(key, where)
         parsed = parse_value(key, value, where) if isinstance(value, str) else checked(setting, value, where)
         stack.put(key, parsed, Origin("command line", "command line"))
+
+
+_running: dict[Path, Settings] = {}
+
+
+def run_with(settings: Settings, root: Path) -> None:
+    """Note the settings that the program runs with in the project at `root`, with all their rules: those in a file that
+    is changed meanwhile take effect at the next start."""
+    _running[root] = settings
+
+
+def running(root: Path) -> Settings | None:
+    """Return these settings; None if none were noted."""
+    return _running.get(root)

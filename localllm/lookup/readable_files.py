@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from localllm.config.schema import Settings
+import msgspec
 
-_running: dict[Path, Settings] = {}
-"""The settings of the running program by project, with all their rules; a changed file takes effect at the next
-start."""
+from localllm.config.loader import load, running
+from localllm.config.schema import Settings
+from localllm.safety.hard_links import close_other_names
+from localllm.safety.home_folder import guard_home
+from localllm.safety.rules import closed_to_reading, guarded_from_reading
 
 
 class Reads(NamedTuple):
@@ -20,29 +22,17 @@ class Reads(NamedTuple):
     memory: str
 
 
-def answer_with(settings: Settings, root: Path) -> None:
-    """Have the engine answer about the project at `root` with these settings, whose rules are complete."""
-    _running[root] = settings
-
-
 def reads_of(root: Path, environ: Mapping[str, str]) -> Reads:
     """Return what may be read. Raises LocalLLMError if it has to load settings that are wrong."""
-    from localllm.safety.rules import closed_to_reading, guarded_from_reading  # most starts need no engine
 
     def relative(path: str) -> str:
         return os.path.relpath(os.path.realpath(root / path), os.path.realpath(root))
 
-    settings = _running.get(root) or _loaded(root, environ)
+    settings = running(root) or _loaded(root, environ)
     closed = (*closed_to_reading(settings.safety, relative), *guarded_from_reading(settings.safety, relative))
     return Reads(tuple(settings.project.exclude_patterns), closed, settings.project.memory_file)
 
 
 def _loaded(root: Path, environ: Mapping[str, str]) -> Settings:
-    import msgspec
-
-    from localllm.config.loader import load
-    from localllm.safety.hard_links import close_other_names
-    from localllm.safety.home_folder import guard_home
-
     settings = load(root, environ=environ).settings
     return msgspec.structs.replace(settings, safety=close_other_names(guard_home(settings.safety, root), root))

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,13 +20,12 @@ def closed_patterns(settings: SafetySettings, root: Path) -> tuple[str, ...]:
     return tuple(map(pattern_for, closed))
 
 
-def closed_to_memory(settings: Settings, root: Path) -> list[str]:
-    """Return the paths in the project at `root` where the memory file is not used: closed to reading or, unless it has
-    its usual name, to writing."""
-    canonical = ProjectRoot(root).relative
-    closed = closed_to_reading(settings.safety, canonical)
-    is_usual = settings.project.memory_file == ProjectSettings().memory_file
-    return closed if is_usual else [*closed, *closed_to_writing(settings.safety, canonical)]
+def closed_to_memory(settings: Settings, root: Path, closed: Sequence[str]) -> Sequence[str]:
+    """Return the paths in the project at `root` where the memory file is not used: those `closed` to reading and,
+    unless it has its usual name, those closed to writing."""
+    if settings.project.memory_file == ProjectSettings().memory_file:
+        return closed
+    return [*closed, *closed_to_writing(settings.safety, ProjectRoot(root).relative)]
 
 
 _SPECIAL = late_pattern(r"[\\*?\[\] ]")

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ConfigurationError
-from localllm.config.loader import load
+from localllm.config.loader import load, run_with
 from localllm.llm.messages import CompletionRequest, ToolSpec, UserMessage
 from localllm.lookup.engine import Embedded
-from localllm.lookup.readable_files import answer_with
 from tests.support.agents import Answering, make_agent, make_tools
 from tests.unit.lookup.conftest import Ask, agent_in
 
@@ -351,7 +350,7 @@ async def test_settings_that_break_while_the_program_runs_open_nothing(shop: Pat
     file.parent.mkdir()
     environ = {**os.environ, "LOCALLLM_CONFIG_DIR": str(file.parent)}
     file.write_text(DENIED)
-    answer_with(load(shop, environ=environ).settings, shop)
+    run_with(load(shop, environ=environ).settings, shop)
     file.write_text(f"{DENIED}[ui")
     engine = Embedded(shop, environ)
     assert "accounts.py" not in await asked_of(engine, "how is a password checked?")
