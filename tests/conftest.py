@@ -34,6 +34,13 @@ settings.load_profile("short")
 gc.disable()
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """With `-n auto`: half as many workers again as there are processors, for many tests wait for other processes."""
+    named = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS", "")
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return int(named) if named.isdigit() else processors + (processors + 1) // 2
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
