@@ -135,10 +135,13 @@ threading.Event().wait()
 
 
 SEARCH = "import re; re.search('(?:a|a)*b', 'a' * 100)"
+SOON = "from localllm.tui import signals; signals._LAST_WORDS = signals._SPARE = 0.1"
+"""Else the search would be calculated for three seconds before it is ended."""
 
 
 def test_a_search_that_holds_the_interpreter_is_ended_as_well() -> None:
     code = f"""
+{SOON}
 from localllm.tui.signals import ForcedEnd
 ForcedEnd().begin(7, 0.01)
 {SEARCH}
@@ -150,6 +153,7 @@ ForcedEnd().begin(7, 0.01)
 @pytest.mark.parametrize("pressed", [["SIGTERM"], ["SIGINT", "SIGINT"]])
 def test_signals_are_heard_during_a_search_that_holds_the_interpreter(pressed: list[str]) -> None:
     code = f"""
+{SOON}
 import asyncio, os, signal
 from localllm.tui.signals import ForcedEnd
 from localllm.tui.signals import signal_handlers
