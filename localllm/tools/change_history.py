@@ -15,13 +15,13 @@ from localllm.base.regular_files import clock_time
 from localllm.safety.path_names import shown, some_of
 from localllm.safety.policy import Verdict
 from localllm.safety.rules import COMMAND_TOOL
-from localllm.safety.tool_definition import Tool
+from localllm.safety.tool_definition import Preview, Risk, Tool
 from localllm.snapshots.change_log import Change, Transition
 from localllm.snapshots.file_state import ABSENT, look
 from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
 from localllm.text.decoding import NotTextError, decode
-from localllm.tools.context import ToolContext
+from localllm.tools.context import ToolContext, holds_commands
 from localllm.tools.text_files import load
 
 if TYPE_CHECKING:
@@ -330,7 +330,17 @@ class ChangeHistory:
             with suppress(LocalLLMError, OSError, NotTextError):
                 yield path, decode(self._snapshots.content(before[path])).text, load(self._root, path).text
 
-    async def unkept_warning(self, verdict: Verdict) -> str:
+    async def with_warning(self, tool: Tool, verdict: Verdict, preview: Preview | None) -> Preview | None:
+        """Return a command's preview with its risk, and a warning if /undo could not restore the repository."""
+        if tool.risk is not Risk.HIGHEST or preview is None:
+            return preview
+        warning = await self._unkept_warning(verdict)
+        if not warning and await asyncio.to_thread(holds_commands, self._context):
+            return msgspec.structs.replace(preview, risk=Risk.HIGH)  # like a change of a file
+        said = _("{summary}. {warning}", summary=preview.summary, warning=warning) if warning else preview.summary
+        return msgspec.structs.replace(preview, summary=said)
+
+    async def _unkept_warning(self, verdict: Verdict) -> str:
         """Return a warning for a command's confirmation if /undo could not restore the repository; else ""."""
         if self._is_kept:
             is_kept = await asyncio.to_thread(self._commands.keep_repositories, self._root)

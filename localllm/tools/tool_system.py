@@ -30,7 +30,7 @@ from localllm.snapshots.recorder import CommandSnapshots
 from localllm.snapshots.store import Snapshots
 from localllm.tools.call_judge import NO_BANS, NO_FACTS, Bans, CallJudge, preview_of
 from localllm.tools.change_history import ChangeHistory
-from localllm.tools.context import Knowledge, ToolContext, holds_commands
+from localllm.tools.context import Knowledge, ToolContext
 from localllm.tools.kept_pages import KeptPages
 from localllm.tools.registry import first_line, located, parse_arguments
 from localllm.tools.results import (
@@ -370,7 +370,7 @@ class ToolSystem:
             verdict = self._policy.with_question(verdict)
         record.approval = verdict.rule or "policy"
         if verdict.decision == "ask":
-            asked = await self._with_warning(tool, verdict, preview)
+            asked = await self.changes.with_warning(tool, verdict, preview)
             scope = self._judge.scope_of(tool, arguments, context.root, facts)
             request = question(tool, call, verdict, asked, scope, self._agent)
             record.approval = await self._ask(request, verdict, emit, preview)
@@ -409,16 +409,6 @@ class ToolSystem:
     def _spec(self, tool: Tool) -> ToolSpec:
         """Return the tool's declaration for this model."""
         return tool.brief if self._is_brief else tool.spec
-
-    async def _with_warning(self, tool: Tool, verdict: Verdict, preview: Preview | None) -> Preview | None:
-        """Return a command's preview with its risk, and a warning if /undo could not restore the repository."""
-        if tool.risk is not Risk.HIGHEST or preview is None:
-            return preview
-        warning = await self.changes.unkept_warning(verdict)
-        if not warning and await asyncio.to_thread(holds_commands, self._context):
-            return msgspec.structs.replace(preview, risk=Risk.HIGH)  # like a change of a file
-        said = _("{summary}. {warning}", summary=preview.summary, warning=warning) if warning else preview.summary
-        return msgspec.structs.replace(preview, summary=said)
 
     def _find(self, call: ToolCall, *, was_cut: bool = False) -> Tool:
         """Return the call's tool by name, ignoring case."""
