@@ -43,11 +43,18 @@ class AnswerLength:
 
 _OF_REQUESTS = frozenset({"llm_bad_request", "llm_server_failed", "llm_parameter_refused"})
 
-_ABOUT_TOOLS = late_pattern(r"\btools?\b|tool.?c(?:all|hoice)|function.?call|jinja|chat.?template", re.IGNORECASE)
+_NO_PARSER = r"parser for this template|parser generation failed"
+"""Terms of llama.cpp where it cannot tell from a chat template how the model writes calls, or an answer of a schema."""
+
+_ABOUT_TOOLS = late_pattern(
+    rf"\btools?\b|tool.?c(?:all|hoice)|function.?call|jinja|chat.?template|{_NO_PARSER}", re.IGNORECASE
+)
 """Terms in the refusals of tools: vLLM without a tool parser ("auto" tool choice requires …), llama.cpp without
 --jinja, a chat template without tools."""
 
-_ABOUT_SCHEMAS = late_pattern(r"grammar|schema|response.?format|structured|guided|\bformat\b", re.IGNORECASE)
+_ABOUT_SCHEMAS = late_pattern(
+    rf"grammar|schema|response.?format|structured|guided|\bformat\b|{_NO_PARSER}", re.IGNORECASE
+)
 
 
 def refuses(error: LLMConnectionError, dialect: DialectName) -> bool:

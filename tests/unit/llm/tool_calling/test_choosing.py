@@ -139,6 +139,7 @@ class TestRefusals:
             (500, "Error: Jinja Exception: this template knows no functions"),
             (400, "Unsupported parameter: 'tools' is not supported with this model."),
             (500, "Unable to generate parser for this template. chat template has no role tool"),
+            (400, "Unable to generate parser for this template. Automatic parser generation failed"),
         ],
     )
     async def test_tools_that_are_refused_are_told_of_in_words_at_once(
@@ -162,7 +163,12 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         "message",
-        ["failed to parse grammar", "response_format is not supported", "Unsupported parameter: 'response_format'"],
+        [
+            "failed to parse grammar",
+            "response_format is not supported",
+            "Unsupported parameter: 'response_format'",
+            "Unable to generate parser for this template. Automatic parser generation failed",
+        ],
     )
     async def test_a_schema_that_is_refused_leaves_plain_text(self, talk_to: TalkTo, message: str) -> None:
         replies = [fails(400, NO_TOOLS), fails(400, message), REACT]
