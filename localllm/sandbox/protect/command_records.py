@@ -41,6 +41,7 @@ class CommandRecord(KnownData, kw_only=True):
     `started`: no command had begun before; closer than `begun`, and of the file system of the root alone. 0: not known.
     `before`: the entries at protected names, and those of no known kind in repository data (`in_data`).
     `gone`: config files of repositories that no longer exist. `tops`: protected paths, including empty folders.
+    `holders`: the inodes of the folders that the repositories with the config files in `before` are moved with.
     `named`: what the protected files refer to; `places`: see Leads; `linkless`: other paths that may have no symlink.
     The other fields are those of the Reach of that scan, `visited` only as far as it is needed, and `last` with the
     folders in packages that held something protected after the commands before.
@@ -53,6 +54,7 @@ class CommandRecord(KnownData, kw_only=True):
     before: dict[str, Entry] = msgspec.field(default_factory=dict[str, Entry])
     in_data: frozenset[str] = frozenset()
     gone: dict[str, Entry] = msgspec.field(default_factory=dict[str, Entry])
+    holders: dict[str, int] = msgspec.field(default_factory=dict[str, int])
     tops: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     places: frozenset[str] = frozenset()

@@ -40,6 +40,7 @@ from localllm.sandbox.protect.repositories.index_entries import settings_of
 from localllm.sandbox.protect.repositories.linked_trees import LinkedTrees, has_entries
 from localllm.sandbox.protect.repositories.nested_repositories import (
     AroundRepositories,
+    folder_that_holds,
     remotes_elsewhere,
     settings_in,
     work_tree_in,
@@ -156,7 +157,7 @@ class HarmfulChanges:
             return True
         if own and own.content:
             known |= remotes_elsewhere(own.content)
-        new = addresses - known - self._of_moved
+        new = addresses - known - self._of_moved(settings_of(data / "index"), settings)
         return not all(map(self._is_at_listed_host, new)) or self._around.diverts_pushes(top, settings)
 
     def _of_submodule(self, data: Path) -> Iterator[set[str]]:
@@ -173,12 +174,21 @@ class HarmfulChanges:
                 if (one.section, one.subsection, one.name) == ("submodule", name, "url"):
                     yield {address_from(base, one.value) for base in bases}
 
-    @cached_property
-    def _of_moved(self) -> set[str]:
-        """The addresses of remotes of repositories that were at another place before."""
-        settings = (path for path in self.known.before if is_git_settings(path))
-        gone = (self.known.before[path].content for path in settings if not os.path.lexists(self._root / path))
-        return {address for content in gone if content for address in remotes_elsewhere(content)}
+    def _of_moved(self, place: Path, settings: bytes) -> set[str]:
+        """Return the addresses of remotes of the repository with these settings at another place before, if it has been
+        moved, with all around its `.git`: any other one is not this one. A bare one or a submodule stays what it is."""
+        moved = inode(folder_that_holds(place))
+        found = [path for path, number in self.known.holders.items() if number == moved != 0]
+        contents = [(self._root / path, self.known.before[path].content or b"") for path in found]
+        return set[str]().union(
+            *(
+                remotes_elsewhere(content)
+                for old, content in contents
+                if not os.path.lexists(old)
+                and (folded(old.parent.name) == ".git") == (folded(place.parent.name) == ".git")
+                and (work_tree_in(content, old.parent) is None) == (work_tree_in(settings, place.parent) is None)
+            )
+        )
 
     def _is_at_listed_host(self, address: str) -> bool:
         return all(map(self._is_listed, map(host_of, used_addresses(address, self._of_user))))

@@ -106,6 +106,12 @@ def work_tree_in(settings: bytes, data: Path) -> Path | None:
     return Path(os.path.normpath(data / named[-1])) if named else None
 
 
+def folder_that_holds(settings: Path) -> Path:
+    """Return the folder that is moved with the repository which has these settings: around its `.git`, or its data."""
+    data = settings.parent
+    return data.parent if folded(data.name) == ".git" else data
+
+
 def _tracked_in(content: bytes, size: int) -> _Tracked:
     """Return what an index with hashes of this size lists. Raises ValueError, IndexError or struct.error."""
     key = blake2b(content, digest_size=32, salt=bytes([size])).digest()
