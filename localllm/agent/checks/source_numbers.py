@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import date, timedelta
+from datetime import MAXYEAR, MINYEAR, date, timedelta
 from functools import cached_property
 from io import StringIO
 from itertools import chain
@@ -310,10 +310,12 @@ def _weekday(found: re.Match[str]) -> int:
 
 
 def _day_of(value: int) -> date | None:
+    """Return the day that a value stands for; None if there is none, or it stands for no end, as 9999-12-31."""
     try:
-        return date(value // _YEAR, value // 100 % 100, value % 100)
+        day = date(value // _YEAR, value // 100 % 100, value % 100)
     except ValueError:
         return None
+    return day if MINYEAR < day.year < MAXYEAR else None
 
 
 def _after(start: int, length: Quantity) -> date | None:

@@ -104,3 +104,10 @@ def test_the_items_of_a_list_are_counted(answer: str, written: str, found: tuple
 
 def test_a_full_stop_is_no_part_of_a_date() -> None:
     assert strange_numbers("It is due on 5 April.", {"a.md": "Due on 6 May."}, "summary", "") == ["5 April"]
+
+
+@pytest.mark.parametrize(
+    "source", ["It ends on 9999-12-31. The call is next Monday.", "Last seen on 0001-01-01. It took 5 minutes."]
+)
+def test_the_first_and_the_last_day_of_all_are_no_days_to_reckon_from(source: str) -> None:
+    assert strange_numbers("It was on 5 April 2024.", {"a.md": source}, "summary", "") == ["5 April 2024"]
