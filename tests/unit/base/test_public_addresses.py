@@ -1,5 +1,11 @@
 """Which IP addresses are on the public internet, in whatever spelling a resolver gives them."""
 
+import shutil
+import subprocess
+import sys
+
+import pytest
+
 from localllm.base.public_addresses import is_public
 from tests.support.each import each
 
@@ -25,3 +31,21 @@ def test_addresses_that_are_public(address: str) -> None:
 )
 def test_addresses_that_are_not(address: str) -> None:
     assert not is_public(address)
+
+
+_OWN = """
+ip link set lo up && ip addr add 2a01:4f8:1234::5/64 dev lo && ip addr add 8.34.208.7/24 dev lo &&
+ip route add default dev lo && exec "$@"
+"""
+"""A machine with public addresses, in a network of its own."""
+
+
+def test_the_public_addresses_of_this_machine_and_its_network_are_not() -> None:
+    alone = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", _OWN, "sh"]
+    if not (shutil.which("ip") and shutil.which("unshare")) or subprocess.run([*alone, "true"], check=False).returncode:
+        pytest.skip("no network namespace can be made here")
+    own = ("2a01:4f8:1234::5", "2a01:4f8:1234::9", "8.34.208.7", "64:ff9b::822:d007")
+    code = "import sys; from localllm.base.public_addresses import is_public; print([*map(is_public, sys.argv[1:])])"
+    command = [*alone, sys.executable, "-c", code, *own, "8.8.8.8", "2606:4700::1111"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout == "[False, False, False, False, True, True]\n"
