@@ -409,6 +409,8 @@ class Finishing(Middleware):
 
     def _of_words_alone(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer gives in place of a requested change."""
+        from localllm.agent.phrases.kept_code import says_it_is_used  # most runs change something
+
         facts, is_alone = self._facts, not self._tools.is_attended
         if holds_change(text):
             yield Finding("not_written", Phrase("the change shown in the answer was not made"), contradicts=True)
@@ -417,10 +419,12 @@ class Finishing(Middleware):
         elif phrases.says_changed(text):
             reason = Phrase("the answer claims a change, but no file was changed")
             yield Finding("no_change", reason, contradicts=True)
-        elif phrases.finds_none(text, state.goal) or (
-            facts.is_tested and requested_checks.asks_for_passing(state.goal)
+        elif (
+            phrases.finds_none(text, state.goal)
+            or (facts.has_looked and says_it_is_used(text))
+            or (facts.is_tested and requested_checks.asks_for_passing(state.goal))
         ):
-            return  # what was to be changed is not there, or the tests that were to pass do
+            return  # what was to be changed is not there, or is used, or the tests that were to pass do
         elif phrases.asks_user(text):
             if is_alone:
                 reason = Phrase("the answer asks a question, and nothing was changed")
