@@ -227,8 +227,10 @@ _TEST_CHANGED = (
     r"|\btest\w{0,60}\b`?[^.\n]{0,60}\b(?:wrong|incorrect|outdated|stale|mistaken|out of date|skipped"
     r"|expected failures?)\b"
     r"|\b(?:changed|updated|corrected|adjusted|edited|adapted|rewrote|relaxed|skipped|removed|deleted) "
-    r"(?:only )?(?:the |a |its |that |this )?(?:[\w`-]{1,40} ){0,2}tests?\b|\bonly (?:the )?tests?\b"
-    r"|期待値|期待する値|アサー|テスト(?:の|が|は|側)[^。\n]{0,24}(?:間違|誤|古|変更|修正|書き換え)|(?:テスト|test_\w{1,60}`?)[^。\n]{0,12}(?:スキップ|expectedFailure)|テストだけ|テストのみ"
+    r"(?:only )?(?:the |a |its |that |this )?(?:[\w`-]{1,40} ){0,2}`?tests?(?:_\w{1,60})?\b|\bonly (?:the )?tests?\b"
+    r"|期待値|期待する値|アサー|テスト(?:の|が|は|側)[^。\n]{0,24}(?:間違|誤|古|変更|修正|書き換え)"
+    r"|(?:テスト|test_\w{1,60}`?) ?を[^。\n]{0,24}(?:変更し|書き換え|更新し|合わせ|緩め)"
+    r"|(?:テスト|test_\w{1,60}`?)[^。\n]{0,12}(?:スキップ|expectedFailure)|テストだけ|テストのみ"
 )
 _LIST_LINE = late_pattern(r"^[ \t]*(?:\d{1,2}[.)、．]|[-*•・])[ \t]*\S", re.MULTILINE)
 

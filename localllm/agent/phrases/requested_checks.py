@@ -66,6 +66,7 @@ _TESTS_TO_FIX = (
     r"|\btests? (?:must|should|have to|need to) (?:all )?(?:pass|be green|succeed)\b"
     r"|\b(?:fix|repair) (?:[\w-]+ ){0,3}?(?:tests?|build|ci)\b"
     r"(?! (?!(?:in|of|for|on|at|by|from|under|with|and|so|that|which|until|now|again|please)\b)[a-z])"
+    r"|\b(?:fix|repair) (?:the )?(?:(?:failing|flaky|broken) )?`?test_\w{1,80}\b(?![./]\w)"
     r"|\b(?:does not|doesn't|won't) (?:compile|build)\b"
 )
 _TESTS_JA = r"(?:テスト|ビルド|コンパイル|pytest|CI) ?"
@@ -75,7 +76,7 @@ _TESTS_TO_FIX_JA = (
     r"|エラーに|エラーが)"
     rf"|(?:{_FAILS_JA}|失敗した|落ちた|通ら(?:ない|なく))[^。\nをがには場時]{{0,12}}(?:テスト|ビルド)"
     rf"|{_TESTS_JA}(?:が|を)(?:すべて|全て|全部)?(?:通る|通過する|成功する|パスする)(?:よう|まで)"
-    rf"|{_TESTS_JA}を(?:(?:すべて|全て|全部)?グリーン|直|修正|通し)"
+    rf"|(?:{_TESTS_JA}|test_\w{{1,80}}`? ?)を(?:(?:すべて|全て|全部)?グリーン|直|修正|通し)"
 )
 _LEFT_FAILING = (
     r"(?i)\b(?:ignor(?:e|ing)|even (?:if|when)|apart from|except|leav(?:e|ing) (?:\w+ ){0,3}fail\w*)\b"

@@ -53,6 +53,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "edit_readme": edit("Text.", "Text about x.", "README.md"),
     "edit_nowhere": edit("y = 1", "z = 1", "lib/me.py"),
     "bad_edit": edit("y = 1", "z = 1"),
+    "weaken": edit("assertLess(x, 3)", "assertEqual(x, 1)", "test_a.py"),
     "break": edit("x = 1", "x = (2"),
     "unbreak": edit("x = (2", "x = 2"),
     "test": call("run_command", command=TESTS),
