@@ -22,7 +22,12 @@ from localllm.sandbox.protect.files_around import place_outside
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.repositories.git_settings import local_address, local_places, used_addresses
-from localllm.sandbox.protect.repositories.repository import Place, all_alternates, settings_of
+from localllm.sandbox.protect.repositories.repository import (
+    Place,
+    all_alternates,
+    all_settings_of,
+    with_included,
+)
 from localllm.sandbox.protect.sourced_files import sourced_by, versions_beside
 from localllm.sandbox.symlinks import follow
 
@@ -50,7 +55,7 @@ class Leads:
         self._home = home
         self._tops = [str(place.top) for place in places]
         self._outside = [(user, home)]  # settings, and the folder that relative includes start from
-        self._outside += [(settings_of(place), str(place.common)) for place in places]
+        self._outside += [(all_settings_of(place, home), str(place.common)) for place in places]
         self._room = _MOST_SETTINGS
         self._deadline = time.monotonic() + _SECONDS
         self.is_complete = True
@@ -110,7 +115,7 @@ class Leads:
         named: set[str] = set()
         for worktree in worktrees:
             if os.path.isfile(f"{worktree}/.git") and (place := place_outside(folder := Path(worktree), folder)):  # noqa: PTH113
-                named.update(self._named(settings_of(place), [worktree], str(place.common)))
+                named.update(self._named(all_settings_of(place, self._home), [worktree], str(place.common)))
         return named
 
     def of_included(self, entries: Mapping[str, Entry], paths: set[str]) -> set[str]:
@@ -149,7 +154,7 @@ class Leads:
             self.is_complete = False
             return []
         self._room -= len(content)
-        settings = list(parse(content))
+        settings = list(with_included(parse(content), folder, self._home))
         named = [one.value for one in settings if (one.section, one.name) == ("core", "worktree")][-1:]
         self.places.update(str(folder / name) for name in named)
         top = folder / named[0] if named else folder.parent if folder.name == ".git" else folder

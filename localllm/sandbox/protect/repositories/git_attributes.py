@@ -16,7 +16,7 @@ from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.protect.protected_paths import Entry, is_attributes, is_git_settings
-from localllm.sandbox.protect.repositories.repository import find_place, settings_of
+from localllm.sandbox.protect.repositories.repository import all_settings_of, find_place, with_included
 
 _OF_NO_SECRET = frozenset({"lfs"})
 """Filters that take files out of the repository only because these are large."""
@@ -57,16 +57,23 @@ class OwnFilters:
 
     def _settings(self) -> Iterator[Setting]:
         yield from git_settings_of_user(os.environ)
+        home = os.environ.get("HOME", "")
         folders = {self._root: None, **dict.fromkeys(self._folders)}
         for path, entry in self._entries.items():
             if entry.content and is_git_settings(path):
-                yield from parse(entry.content)
+                yield from with_included(parse(entry.content), (self._root / path).parent, home, self._before)
             elif folded(f"/{path}").endswith("/.git"):  # the settings may be elsewhere
                 folders[(self._root / path).parent] = None
         for folder in folders:
             with suppress(ToolExecutionError):
                 place = find_place(folder)
-                yield from settings_of(place) if place else ()
+                yield from all_settings_of(place, home) if place else ()
+
+    def _before(self, file: Path) -> bytes | None:
+        """Return the content of a file of the project that settings include; None if it is not known."""
+        place = os.path.normpath(file)
+        entry = self._entries.get(os.path.relpath(place, self._root)) if place.startswith(f"{self._root}/") else None
+        return entry and entry.content
 
     def may_change(self, before: bytes | None, after: bytes | None) -> bool:
         """Return whether `.gitattributes` may change from and to this content, b"" if there is none; None if it is too

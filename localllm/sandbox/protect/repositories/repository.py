@@ -6,7 +6,8 @@ elsewhere. Git would follow it, and read or write there.
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ _MOST_WHOLE = 1 << 22  # bytes of a config file or a list of alternates
 MOST_FOLDERS = 20_000
 """In the data of one repository. A folder costs some microseconds."""
 _MOST_ALTERNATES = 50
+_MOST_INCLUDED = 50  # files of settings; each may include others
 _OF_MODULE, _NOWHERE = "modules", "?"
 
 
@@ -172,6 +174,32 @@ class RepositoryCheck:
 def settings_of(place: Place) -> list[Setting]:
     """Return the settings in a repository's own config files, for this work tree."""
     return [*_settings(place.common / "config"), *_settings(place.folder / "config.worktree")]
+
+
+def all_settings_of(place: Place, home: str) -> list[Setting]:
+    """Return the same with what these files include, under whichever condition: see `with_included`."""
+    files = (place.common / "config", place.folder / "config.worktree")
+    return [one for file in files for one in with_included(_settings(file), file.parent, home)]
+
+
+def with_included(
+    settings: Iterable[Setting], beside: Path, home: str, read: Callable[[Path], bytes | None] = lambda _file: None
+) -> Iterator[Setting]:
+    """Yield the settings of a file in the folder `beside`, and those of the files that it includes, under whichever
+    condition; these are named by their absolute paths. `read`: returns the content of one, or None to look there."""
+    pending, seen = [(settings, beside)], set[Path]()
+    for some, folder in pending:  # grows meanwhile
+        for one in some:
+            if one.section not in ("include", "includeif") or one.name != "path":
+                yield one
+                continue
+            file = folder / expanded(one.value, home)
+            yield one._replace(value=str(file))
+            if file not in seen and len(seen) < _MOST_INCLUDED:
+                seen.add(file)
+                with suppress(ToolExecutionError):  # too large
+                    content = read(file)
+                    pending.append((list(parse(_whole(file) if content is None else content)), file.parent))
 
 
 def linked_git(data: Path) -> Path:

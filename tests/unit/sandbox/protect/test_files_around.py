@@ -58,6 +58,30 @@ def test_programs_in_the_settings_of_a_repository_around_one(around: Path) -> No
     assert put_back(around / "pkg", "hooks/pre-commit", "watch.sh", "a.sh") == {"hooks/pre-commit", "watch.sh"}
 
 
+@pytest.mark.parametrize("is_tree", [False, True])
+def test_programs_in_settings_that_the_repository_around_includes(
+    around: Path, tmp_path: Path, *, is_tree: bool
+) -> None:
+    pkg = "./" if is_tree else "pkg/"
+    put(around / "team", f"[include]\n\tpath = more\n[core]\n\thooksPath = {pkg}hooks\n")
+    put(around / "more", f"[core]\n\tfsmonitor = {pkg}watch.sh\n")
+    git(around, "add", ".")
+    git(around, "commit", "-qm", "a")
+    git(around, "config", "include.path", "../team")
+    project = around / "pkg"
+    if is_tree:
+        project = tmp_path.resolve() / "tree"
+        git(around, "worktree", "add", "-q", str(project))
+    assert put_back(project, "hooks/pre-commit", "watch.sh", "a.sh") == {"hooks/pre-commit", "watch.sh"}
+
+
+def test_programs_in_settings_outside_that_a_repository_includes(around: Path, tmp_path: Path) -> None:
+    put(tmp_path / "team", "[core]\n\tfsmonitor = ./watch.sh\n")
+    git(around / "pkg", "init", "-q")
+    git(around / "pkg", "config", "includeIf.onbranch:x.path", str(tmp_path / "team"))
+    assert put_back(around / "pkg", "watch.sh", "a.sh") == {"watch.sh"}
+
+
 def test_hooks_of_a_submodule_that_are_links(around: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     put(source / "tools/h.sh", HOOK)

@@ -80,6 +80,18 @@ def test_lines_that_set_the_only_filter_may_be_added(root: Path, path: str, text
     assert changed(root, path, text)
 
 
+def test_a_filter_in_an_included_file_counts(root: Path) -> None:
+    team = root / ".gitconfig"
+    team.write_text('[filter "git-crypt"]\n\tclean = tr a-z n-za-m\n')
+    subprocess.run(["git", "config", "include.path", "../.gitconfig"], cwd=root, check=True)
+    assert not changed(root, ".gitattributes", "\n")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    team.write_text("")
+    (root / ".gitattributes").write_text("")
+    assert files.end() == (".gitattributes", ".gitconfig")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from localllm.base.errors import ToolExecutionError
-from localllm.sandbox.protect.repositories.repository import RepositoryCheck, around, find_place, linked_data
+from localllm.sandbox.git_config import parse
+from localllm.sandbox.protect.repositories.repository import (
+    RepositoryCheck,
+    around,
+    find_place,
+    linked_data,
+    with_included,
+)
 
 
 @pytest.fixture
@@ -163,3 +170,12 @@ def test_a_project_is_no_work_tree_of_what_lies_in_it(tmp_path: Path) -> None:
     (data / "gitdir").write_text(f"{root}/.git")
     assert linked_data(root, root / ".git") is None
     assert linked_data(root.parent, root / ".git") == data
+
+
+def test_files_that_include_each_other_are_read_once(tmp_path: Path) -> None:
+    circle = "[include]\n\tpath = b\n\tpath = a\n[core]\n\tpager = x\n"
+    (tmp_path / "a").write_text(circle)
+    (tmp_path / "b").write_text(circle)
+    found = list(with_included(parse(circle.encode()), tmp_path, "/home/me"))
+    assert [one.value for one in found if one.name == "pager"] == ["x"] * 3
+    assert {one.value for one in found if one.name == "path"} == {str(tmp_path / "a"), str(tmp_path / "b")}
