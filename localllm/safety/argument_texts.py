@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.dangerous_commands import PRINTERS
-from localllm.safety.nested_commands import program_of
+from localllm.safety.nested_commands import INTERPRETERS, program_of, unpacking_quoted
 from localllm.safety.shell_words import Word
 
 _SAID = late_pattern(
@@ -39,7 +39,7 @@ def texts_in(words: Sequence[Word]) -> Iterator[str]:
         is_text = len(word.text.split()) < 2 and not is_told
         if is_text or _SAID.fullmatch(option if given and option[:1] == "-" else before.text):
             continue
-        yield text
+        yield unpacking_quoted(text) if name in INTERPRETERS else text
 
 
 def _of_sed(program: str) -> Iterator[str]:

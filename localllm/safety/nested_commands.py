@@ -55,6 +55,9 @@ _LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?", re.DOTALL)
 
 _CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
 _LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # delimiters of words in perl and ruby: qw(git push), %x{git push}
+_UNPACKED = late_pattern(r"(?<![\w*./\\])\*{1,2}(?=[^\W\d])")
+"""Stars before a name in python and ruby: `[*row, 1]`, `f(**options)`. No shell reads them as a pattern of names."""
+
 _UNKNOWN = Word("", computed=True)
 _STREAMS = ("/dev/stdin", "/dev/fd", "/proc/")
 _FIND_OPTIONS = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch"})
@@ -135,7 +138,13 @@ def commands_in_code(code: str) -> tuple[list[list[Word]], list[str]]:
     texts = ["".join(groups) for groups in _STRING.findall(code)]
     calls = [[Word(name)] for name in _CALL.findall(code)]
     together = [[Word(text.strip()) for text in texts]] if len(texts) > 1 else []
-    return calls + together, [*(text for text in texts if len(text.split()) > 1), _LISTS.sub(" ; ", code)]
+    statements = _LISTS.sub(" ; ", unpacking_quoted(code))
+    return calls + together, [*(text for text in texts if len(text.split()) > 1), statements]
+
+
+def unpacking_quoted(code: str) -> str:
+    """Return the code with the stars of unpacked names quoted for a shell, which would read them as patterns."""
+    return _UNPACKED.sub(lambda stars: "\\*" * len(stars[0]), code)
 
 
 class _Prefix(msgspec.Struct, frozen=True):
