@@ -12,7 +12,14 @@ from localllm.base.files import real_path
 from localllm.base.i18n import N_, Phrase
 from localllm.base.paths import SETTINGS_FILE, config_file
 from localllm.config.keys import PREFIX, all_settings, find_setting, nearest_key, path_of
-from localllm.config.project_server import LOOKED_AT, NOTICE, OWN_SERVERS_ONLY, is_first_of_project, is_of_project
+from localllm.config.project_server import (
+    ALONE_NOTICE,
+    LOOKED_AT,
+    NOTICE,
+    OWN_SERVERS_ONLY,
+    is_first_of_project,
+    is_of_project,
+)
 from localllm.config.reader import Layer, Origin, file_values, read_text
 from localllm.config.schema import KEY_VARIABLES, SECRET_VARIABLES, SafetyRule, Settings
 from localllm.config.trust import SERVERS, Answers, addresses_of, admitted, digest_of, is_always_admitted
@@ -164,15 +171,17 @@ def load(
     if is_strange:
         research = msgspec.structs.replace(settings.research, docs=(), collections=())
         settings = msgspec.structs.replace(settings, research=research)
-        if alone and is_first_of_project(settings.llm, alone.llm, environ):
-            llm = msgspec.structs.replace(settings.llm, fallback_providers=())
-            settings = msgspec.structs.replace(settings, llm=llm)
         remarks = (*remarks, NOTICE)
+    others = set(settings.llm.fallback_providers) - {settings.llm.provider}
+    stands_alone = bool(alone and others and is_first_of_project(settings.llm, alone.llm, environ))
+    if stands_alone:
+        settings = msgspec.structs.replace(settings, llm=msgspec.structs.replace(settings.llm, fallback_providers=()))
+        remarks = remarks if is_strange else (*remarks, ALONE_NOTICE)
     return Loaded(
         settings=settings,
         origins=stack.origins,
         withheld=reading.withheld(stack),
-        held_back=reading.held_back(stack, is_strange=is_strange),
+        held_back=reading.held_back(stack, is_strange=is_strange or stands_alone),
         keyless=reading.keyless,
         left_out=tuple(reading.faults),
         unchecked=reading.unchecked,

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import msgspec
-
 from localllm.base.i18n import N_, Phrase
 from localllm.config.schema import LLMSettings
 from localllm.config.trust import SERVERS, addresses_of
@@ -25,6 +23,13 @@ NOTICE = Phrase(
     )
 )
 
+ALONE_NOTICE = Phrase(
+    N_(
+        "The project's localllm.toml, which you have not trusted, chooses another model server than your own settings: "
+        "none of llm.fallback_providers answers in its place. To trust it: localllm config trust"
+    )
+)
+
 
 def usual_others(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the addresses to probe besides those in the settings."""
@@ -39,15 +44,24 @@ def is_of_project(now: LLMSettings, own: LLMSettings, environ: Mapping[str, str]
 
 
 def is_first_of_project(now: LLMSettings, own: LLMSettings, environ: Mapping[str, str]) -> bool:
-    """Return whether that is so of the server that is asked first, before any fallback."""
-    now, own = (msgspec.structs.replace(llm, fallback_providers=()) for llm in (now, own))
-    return not _used(own, _addresses(own, environ), environ) >= _used(now, _addresses(now, environ), environ)
+    """Return whether other servers are asked first, before any fallback, than by the user's `own` settings: one of
+    theirs, too, may be chosen because nothing answers there, so that a fallback elsewhere would."""
+    return _first(now, environ) != _first(own, environ)
+
+
+def _first(llm: LLMSettings, environ: Mapping[str, str]) -> tuple[str, set[tuple[str, str]]]:
+    """Return the provider and the addresses that are asked first, as far as the place and the answer depend on them."""
+    addresses = {server: url for server, url in _urls(llm, environ).items() if llm.provider in (server, "auto")}
+    return llm.provider, {(server, _spelled(url)) for server, url in addresses.items() if server in SERVERS}
 
 
 def _addresses(llm: LLMSettings, environ: Mapping[str, str]) -> dict[str, str]:
+    return {server: _place(url) for server, url in _urls(llm, environ).items()}
+
+
+def _urls(llm: LLMSettings, environ: Mapping[str, str]) -> dict[str, str]:
     sections = {"lmstudio": llm.lmstudio, "ollama": llm.ollama, "openai": llm.openai, "gemini": llm.gemini}
-    urls = addresses_of({server: section.base_url for server, section in sections.items()}, environ)
-    return {server: _place(url) for server, url in urls.items()}
+    return addresses_of({server: section.base_url for server, section in sections.items()}, environ)
 
 
 def _used(llm: LLMSettings, addresses: Mapping[str, str], environ: Mapping[str, str]) -> set[str]:
@@ -67,3 +81,10 @@ def _place(url: str) -> str:
     if not colon or port.endswith("]"):  # of an address such as [::1]
         host, port = f"{host}{colon}{port}", "443" if scheme == "https" else "80"
     return f"{'127.0.0.1' if host in ('localhost', '0.0.0.0') else host}:{port}"  # noqa: S104 - it means this machine
+
+
+def _spelled(url: str) -> str:
+    """Return the address with one spelling of what clients take alike: with `/v1` or without, this machine's names."""
+    scheme, _, rest = url.strip().rpartition("://")
+    path = rest.partition("/")[2].rstrip("/").removesuffix("v1").rstrip("/")
+    return f"{scheme.lower() or 'http'}://{_place(url)}/{path}"

@@ -108,3 +108,32 @@ def test_no_fallback_of_the_user_stands_in_for_a_server_that_the_project_chooses
 ) -> None:
     user = "[llm]\nprovider = 'lmstudio'\nfallback_providers = ['gemini']"
     assert bool(place.load(project, user).settings.llm.fallback_providers) is kept
+
+
+CLOUD = "fallback_providers = ['ollama', 'openai']\n[llm.openai]\nbase_url = 'https://api.example.com/v1'"
+
+
+@pytest.mark.parametrize(
+    ("provider", "project", "kept"),
+    [
+        ("auto", "[llm]\nprovider = 'ollama'", False),
+        ("auto", "[llm]\nprovider = 'embedded'", False),
+        ("lmstudio", "[llm]\nprovider = 'ollama'", False),
+        ("auto", "[llm.lmstudio]\nbase_url = 'http://localhost:11434'", False),
+        ("lmstudio", "[llm.lmstudio]\nbase_url = 'http://localhost:11434'", False),
+        ("lmstudio", "[llm.lmstudio]\nbase_url = 'https://localhost:1234'", False),
+        ("lmstudio", "[llm.lmstudio]\nbase_url = 'http://localhost:1234/nowhere'", False),
+        ("lmstudio", "[llm.lmstudio]\nbase_url = 'http://127.0.0.1:1234/v1'", True),
+        ("lmstudio", "[llm.ollama]\nbase_url = 'http://localhost:9'", True),
+        ("ollama", "[llm]\nprovider = 'ollama'", True),
+    ],
+)
+def test_nor_for_another_server_of_the_user_that_the_project_chooses(
+    place: Place, provider: str, project: str, kept: bool
+) -> None:
+    user = f"[llm]\nprovider = '{provider}'\n{CLOUD}"
+    loaded = place.load(project, user)
+    assert bool(loaded.settings.llm.fallback_providers) is kept
+    assert kept or any("llm.fallback_providers answers" in one for one in loaded.warnings)
+    assert kept or loaded.held_back
+    assert place.load(project, user, trusted=True).settings.llm.fallback_providers
