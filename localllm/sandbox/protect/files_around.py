@@ -49,11 +49,13 @@ def entries_around(root: Path, home: str, places: Iterable[Place]) -> dict[str, 
     for place in places:
         for data in dict.fromkeys((place.common, place.folder)):
             for folder in _IN_DATA:
-                found.update(_links(f"{data}{folder}"))
+                found.update(links_in(f"{data}{folder}"))
     for above in map(str, _above(root, home)):
         for entry in _listed(above):
             if is_sourcing(entry.name) or (entry.is_symlink() and is_protected(entry.name)):
                 found.update(_entry(entry.path))
+            elif entry.name.startswith(".") and entry.name != ".git" and entry.is_dir(follow_symlinks=False):
+                found.update(_links_in_protected(above, entry.name))
         for folder in _OF_SETTINGS:
             for entry in _listed(f"{above}/{folder}"):
                 if is_sourcing(f"{folder}/{entry.name}"):
@@ -70,7 +72,7 @@ def _above(root: Path, home: str) -> Iterator[Path]:
             return
 
 
-def _links(folder: str) -> Iterator[tuple[str, Entry]]:
+def links_in(folder: str) -> Iterator[tuple[str, Entry]]:
     """Yield the folder itself if it is a symlink, else the symlinks in it."""
     if os.path.islink(folder):  # noqa: PTH114 - strings
         yield from _entry(folder)
@@ -78,6 +80,18 @@ def _links(folder: str) -> Iterator[tuple[str, Entry]]:
     for entry in _listed(folder):
         if entry.is_symlink():
             yield from _entry(entry.path)
+
+
+def _links_in_protected(above: str, top: str) -> Iterator[tuple[str, Entry]]:
+    """Yield the symlinks at protected names in a hidden folder, and in the protected folders right in it."""
+    pending = [top]
+    for folder in pending:
+        for entry in _listed(f"{above}/{folder}"):
+            inside = f"{folder}/{entry.name}"
+            if entry.is_symlink() and is_protected(inside):
+                yield from _entry(entry.path)
+            elif folder == top and entry.is_dir(follow_symlinks=False) and is_protected(inside):
+                pending.append(inside)
 
 
 def _listed(folder: str) -> list[os.DirEntry[str]]:

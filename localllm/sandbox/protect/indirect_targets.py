@@ -15,10 +15,10 @@ from pathlib import Path
 
 from localllm.base.errors import ToolExecutionError
 from localllm.base.folded_names import folded
-from localllm.sandbox.git_config import Setting, parse
+from localllm.sandbox.git_config import Setting, expanded, parse
 from localllm.sandbox.git_programs import named_files
 from localllm.sandbox.protect.compose_files import compose_files_of
-from localllm.sandbox.protect.files_around import place_outside
+from localllm.sandbox.protect.files_around import links_in, place_outside
 from localllm.sandbox.protect.protected_paths import IN_BARE, Entry, Reach, is_git_settings, look_at, names_beneath
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, line_of
 from localllm.sandbox.protect.repositories.git_settings import local_address, local_places, used_addresses
@@ -58,6 +58,7 @@ class Leads:
         self._outside += [(all_settings_of(place, home), str(place.common)) for place in places]
         self._room = _MOST_SETTINGS
         self._deadline = time.monotonic() + _SECONDS
+        self._links_in: dict[str, list[str]] = {}
         self.is_complete = True
         self.places: set[str] = set()
         """Absolute paths by which git gets from one place to another: a repository, its objects, work trees. Not
@@ -173,9 +174,20 @@ class Leads:
                 yield path
 
     def _named(self, settings: Sequence[Setting], folders: Iterable[str], beside: str) -> list[str]:
-        paths, is_complete = named_files(settings, folders, self._home, beside)
+        bases = list(folders)
+        paths, is_complete = named_files(settings, bases, self._home, beside)
         self.is_complete &= is_complete
-        return self._inside(paths)
+        hooks = [one.value for one in settings if (one.section, one.name) == ("core", "hookspath")]
+        places = (Path(base, expanded(hook, self._home)) for hook in hooks for base in bases)
+        return self._inside([*paths, *(link for place in places for link in self._hooks_outside(str(place)))])
+
+    def _hooks_outside(self, folder: str) -> list[str]:
+        """Return the hooks that are symlinks in a folder outside the root: they may lead into it."""
+        if f"{os.path.normpath(folder)}/".startswith(f"{self._root}/"):
+            return []
+        if folder not in self._links_in:
+            self._links_in[folder] = [path for path, _ in links_in(folder)]
+        return self._links_in[folder]
 
     def _inside(self, paths: Sequence[str]) -> list[str]:
         """Return the paths below the root, both as they are named and with symlinks resolved."""

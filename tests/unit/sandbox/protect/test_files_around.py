@@ -133,6 +133,35 @@ def test_links_at_protected_names_of_the_folder_around(around: Path) -> None:
     assert put_back(around / "pkg", "envrc", "vs/tasks.json", "src/a.py") == {"envrc", "vs/tasks.json"}
 
 
+@pytest.mark.parametrize("is_users", [False, True])
+def test_hooks_in_a_folder_outside_that_are_links(around: Path, tmp_path: Path, *, is_users: bool) -> None:
+    hooks = tmp_path.resolve() / "hooks" if is_users else around / ".githooks"
+    hooks.mkdir()
+    (hooks / "pre-commit").symlink_to(around / "pkg/check.sh")
+    if is_users:
+        git(around / "pkg", "init", "-q")
+        put(tmp_path / ".gitconfig", "[core]\n\thooksPath = ~/hooks\n")
+    else:
+        git(around, "config", "core.hooksPath", ".githooks")
+    assert put_back(around / "pkg", "check.sh", "other.sh") == {"check.sh"}
+
+
+def test_hooks_in_a_folder_outside_that_the_projects_own_repository_names(around: Path, tmp_path: Path) -> None:
+    git(around / "pkg", "init", "-q")
+    git(around / "pkg", "config", "core.hooksPath", str(tmp_path / "hooks"))
+    (tmp_path / "hooks").mkdir()
+    (tmp_path / "hooks/pre-push").symlink_to(around / "pkg/check.sh")
+    assert put_back(around / "pkg", "check.sh", "other.sh") == {"check.sh"}
+
+
+def test_links_in_protected_folders_of_the_folder_around(around: Path) -> None:
+    links = {".vscode/tasks.json": "tasks", ".cargo/config.toml": "cargo", ".github/workflows/ci.yml": "ci"}
+    for link, name in {**links, ".cargo/notes": "notes"}.items():
+        (around / link).parent.mkdir(parents=True, exist_ok=True)
+        (around / link).symlink_to(around / "pkg" / name)
+    assert put_back(around / "pkg", *links.values(), "notes") == set(links.values())
+
+
 def test_what_is_above_the_home_names_nothing(around: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(around / ".envrc", "dotenv home/pkg/.env\n")
     monkeypatch.setenv("HOME", str(around / "home"))
