@@ -54,6 +54,8 @@ _SKIPPED = {
 _KEPT = ".localllm/tool-output"  # whole outputs, in the project or outside of it
 
 _SECONDS = 20.0
+_SECONDS_FOR_OTHER_CASE = 5.0
+_MOST_IN_OTHER_CASE = 5  # matches
 _MOST_IN_A_FILE = 20_000  # matches that are counted
 _LONGEST_PATTERN = 4_000
 _SHOWN_PATTERN = 100
@@ -133,9 +135,10 @@ async def search(context: ToolContext, request: Request, reason: str) -> ToolOut
             "{summary}; stopped after {seconds:.0f} seconds and {count} files",
         )
         summary = Phrase(text, summary=summary, seconds=_SECONDS, count=outcome.searched)
-    lines = (
-        [*_counted(outcome, len(shown_hits), is_file=is_file), *lines] if outcome.hits else _nothing(pattern, outcome)
-    )
+    if outcome.hits:
+        lines = [*_counted(outcome, len(shown_hits), is_file=is_file), *lines]
+    else:
+        lines = [*_nothing(pattern, outcome), *await _in_other_case(context, request, outcome)]
     return ToolOutput(payload=payload, for_model="\n".join([*lines, *notes]), summary=summary)
 
 
@@ -420,6 +423,24 @@ def _counted(outcome: Outcome, shown_count: int, *, is_file: bool) -> list[str]:
 def _nothing(pattern: str, outcome: Outcome) -> list[str]:
     told = f"[no match for {shown(pattern)} in {outcome.searched} {plural(outcome.searched, 'file', 'files')}]"
     return [told, "[alternatives are written a|b, not a\\|b]"] if r"\|" in pattern else [told]
+
+
+async def _in_other_case(context: ToolContext, request: Request, missed: Outcome) -> list[str]:
+    """Show the first lines that match if case is ignored: small models often write a name in the wrong case."""
+    query = request.query
+    if query.ignore_case or missed.timed_out or not missed.searched or query.pattern.lower() == query.pattern.upper():
+        return []
+    query = msgspec.structs.replace(query, ignore_case=True)
+    request = msgspec.structs.replace(request, query=query, max_results=_MOST_IN_OTHER_CASE, before=0, after=0)
+    try:
+        outcome = await find(context, request, seconds=_SECONDS_FOR_OTHER_CASE)
+    except ToolExecutionError:
+        return []
+    lines, shown_hits = await _fitting(context, request, outcome.hits)
+    if not lines:
+        return []
+    more = ", the first of them" if outcome.truncated or len(shown_hits) < len(outcome.hits) else ""
+    return [f"[matches in other case (ignore_case){more}:]", *lines]
 
 
 def _left_out(outcome: Outcome, *, found: bool) -> list[str]:

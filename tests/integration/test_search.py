@@ -176,6 +176,30 @@ async def test_kept_outputs_are_searched_in_their_folder(tmp_path: Path, is_outs
     assert "more than 2 matches in 2 files" in output.for_model
 
 
+@pytest.mark.parametrize("program", ["rg", ""])
+async def test_a_miss_shows_what_another_case_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setattr(file_search, "find_program", lambda *_: shutil.which(program) if program else None)
+    context = make_context(tmp_path)
+    put(tmp_path / "retry.py", "import time\nMAX_RETRIES = 5\n")
+    output = await use(search_files, context, pattern="max_retries")
+    assert output.for_model.splitlines() == [
+        "[no match for max_retries in 1 file]",
+        "[matches in other case (ignore_case):]",
+        "retry.py:2: MAX_RETRIES = 5",
+    ]
+    assert output.payload["matches"] == []
+    output = await use(search_files, context, pattern="max_retries", path="retry.py")
+    assert "retry.py:2: MAX_RETRIES = 5" in output.for_model
+    output = await use(search_files, context, pattern="max_delay")
+    assert output.for_model == "[no match for max_delay in 1 file]"
+    put(tmp_path / "many.py", "MAX_RETRIES = 5\n" * 9)
+    output = await use(search_files, context, pattern="max_retries")
+    assert output.for_model.splitlines()[1] == "[matches in other case (ignore_case), the first of them:]"
+    assert len(output.for_model.splitlines()) == 7
+
+
 async def test_no_outputs_are_kept_yet(tmp_path: Path) -> None:
     output = await use(search_files, make_context(tmp_path), pattern="needle", path=".localllm/tool-output/")
     assert output.for_model == "[no match for needle in 0 files]"
