@@ -370,14 +370,15 @@ class ProtectedFiles:
 
     def check_stopped(self) -> tuple[str, ...]:
         """As `check`, for commands that are stopped, and so complete nothing: look until nothing is left."""
-        return tuple(chain.from_iterable(islice(iter(lambda: self._check(lambda _path: False), ()), _MOST_LOOKS)))
+        looks = iter(lambda: self._check(lambda _path: False, is_stopped=True), ())
+        return tuple(chain.from_iterable(islice(looks, _MOST_LOOKS)))
 
-    def _check(self, is_spared: Callable[[str], bool]) -> tuple[str, ...]:
+    def _check(self, is_spared: Callable[[str], bool], *, is_stopped: bool = False) -> tuple[str, ...]:
         """Undo changes, except where `is_spared`, and of those that are judged at the end."""
         with self._lock:
             if not self._running:
                 return ()
-            waits = self._pins.trees(self._known).may_be_removing
+            waits = partial(self._pins.trees(self._known).waits, is_stopped=is_stopped)
             changed = self._put_back(_MOST_AT_ONCE, is_spared=lambda path: waits(path) or is_spared(path))
             self._spared = frozenset(path for path in self._spared if not waits(path))
             for path in changed:

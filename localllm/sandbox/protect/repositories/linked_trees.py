@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from localllm.sandbox.protect.interrupted_work import is_unfinished_work
 from localllm.sandbox.protect.protected_paths import Entry, is_of_linked_work_tree
 from localllm.sandbox.protect.repositories.git_files import gitfile_target
 from localllm.sandbox.protect.repositories.repository import linked_data, linked_git
+
+_PATIENCE = 3.0  # seconds in which git has removed or moved a work tree of some 100,000 files
 
 
 class LinkedTrees:
@@ -20,6 +23,7 @@ class LinkedTrees:
         self._data: dict[str, str] = {}
         self._tree_of: dict[str, str] = {}
         self._linked: set[str] = set()
+        self._missing_since: dict[str, float] = {}
         for path, entry in before.items():
             if path.endswith("/.git") and stat.S_ISREG(entry.mode) and entry.content:
                 self._add(path.removesuffix("/.git"), gitfile_target(entry.content))
@@ -36,16 +40,27 @@ class LinkedTrees:
         """Return whether the path is in a linked work tree, or in the data of one, which git removes as a whole."""
         return bool(self._linked) and not self._linked.isdisjoint(_folders(path))
 
-    def may_be_removing(self, path: str) -> bool:
-        """Return whether the change to a path waits for the end of the command, as one of work that was interrupted,
-        which only runs when the user continues it, or of a work tree that git is removing."""
-        is_of_tree = is_of_linked_work_tree(path) or self.are_around(path)
-        return is_unfinished_work(path) or (is_of_tree and not os.path.lexists(self._root / path))
+    def waits(self, path: str, *, is_stopped: bool) -> bool:
+        """Return whether the change to a path waits while commands run, unless all are stopped: as one of work that was
+        interrupted, until the end, as it only runs when the user continues it; or as one of a work tree that git may be
+        removing or moving, for a moment once for each. Without a hook or its `.git`, what the user does there meanwhile
+        would go unchecked, or to the repository around it."""
+        if is_unfinished_work(path):
+            return True
+        if is_stopped or not (is_of_linked_work_tree(path) or self.are_around(path)):
+            return False
+        if os.path.lexists(self._root / path):
+            return False
+        now = time.monotonic()
+        return now - self._missing_since.setdefault(self._tree_around(path) or path, now) < _PATIENCE
+
+    def _tree_around(self, path: str) -> str | None:
+        return next((self._tree_of[folder] for folder in _folders(path) if folder in self._tree_of), None)
 
     def took_along(self, path: str) -> bool:
         """Return whether the path has gone with the work tree it was in: with its data as well, to another place, or so
         that nothing is left in its folder."""
-        tree = next((self._tree_of[folder] for folder in _folders(path) if folder in self._tree_of), None)
+        tree = self._tree_around(path)
         if tree is None or os.path.lexists(self._root / tree / ".git"):
             return False
         if tree in self._data:

@@ -213,6 +213,31 @@ def test_what_a_work_tree_loses_comes_back_while_it_is_there(root: Path, command
     assert {"wt/.envrc", "wt/.vscode/settings.json"} & {*undone(root, command)}
 
 
+@pytest.mark.parametrize("gone", [[".envrc"], [".git"], [".git", ".vscode/settings.json"]])
+def test_what_a_work_tree_loses_comes_back_while_the_command_runs(
+    root: Path, monkeypatch: pytest.MonkeyPatch, gone: list[str]
+) -> None:
+    git(root, "worktree", "add", "-q", "wt", "-b", "x")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    for name in gone:
+        (root / "wt" / name).unlink()
+    assert files.check() == (), "git may be removing the tree"
+    monkeypatch.setattr("localllm.sandbox.protect.repositories.linked_trees._PATIENCE", 0.0)
+    assert files.check() == tuple(f"wt/{name}" for name in gone)
+    assert all((root / "wt" / name).is_file() for name in gone)
+    assert files.end() == ()
+
+
+def test_what_a_work_tree_loses_comes_back_where_commands_are_stopped(root: Path) -> None:
+    git(root, "worktree", "add", "-q", "wt", "-b", "x")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    (root / "wt/.envrc").unlink()
+    assert files.check_stopped() == ("wt/.envrc",)
+    files.end()
+
+
 def test_a_submodule_goes_with_its_protected_files(root: Path) -> None:
     git(root.parent, "clone", "-q", "project", "lib")
     git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "../lib", "lib")
