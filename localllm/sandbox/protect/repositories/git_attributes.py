@@ -5,6 +5,7 @@ A line in one of these files takes the filter off: the next commit of a secret, 
 
 import os
 import re
+import stat
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -16,7 +17,7 @@ from localllm.base.folded_names import folded
 from localllm.sandbox.dotfiles import git_settings_of_user
 from localllm.sandbox.git_config import Setting, parse
 from localllm.sandbox.protect.protected_paths import Entry, is_attributes, is_git_settings
-from localllm.sandbox.protect.repositories.repository import all_settings_of, find_place, with_included
+from localllm.sandbox.protect.repositories.repository import all_settings_of, find_place, whole, with_included
 
 _OF_NO_SECRET = frozenset({"lfs"})
 """Filters that take files out of the repository only because these are large."""
@@ -34,6 +35,9 @@ _BLANKS = re.compile(rb"[ \t\r]+")
 
 _TOO_LONG = 2_048
 """Bytes of a line that git passes over (attr.h)."""
+
+
+_MOST_LINKS = 10  # to an included file
 
 
 class OwnFilters:
@@ -67,13 +71,21 @@ class OwnFilters:
         for folder in folders:
             with suppress(ToolExecutionError):
                 place = find_place(folder)
-                yield from all_settings_of(place, home) if place else ()
+                yield from all_settings_of(place, home, self._before) if place else ()
 
-    def _before(self, file: Path) -> bytes | None:
-        """Return the content of a file of the project that settings include; None if it is not known."""
+    def _before(self, file: Path) -> bytes:
+        """Return the content of a file that settings include: of one in the project from before, where links from
+        before led. Raises ToolExecutionError for one that is too large."""
         place = os.path.normpath(file)
-        entry = self._entries.get(os.path.relpath(place, self._root)) if place.startswith(f"{self._root}/") else None
-        return entry and entry.content
+        for _ in range(_MOST_LINKS):
+            inside = os.path.relpath(place, self._root) if place.startswith(f"{self._root}/") else ""
+            entry = self._entries.get(inside)
+            if entry is None or entry.content is None:
+                break
+            if not stat.S_ISLNK(entry.mode):
+                return entry.content
+            place = os.path.normpath(os.path.join(os.path.dirname(place), os.fsdecode(entry.content)))  # noqa: PTH118, PTH120
+        return whole(Path(place))
 
     def may_change(self, before: bytes | None, after: bytes | None) -> bool:
         """Return whether `.gitattributes` may change from and to this content, b"" if there is none; None if it is too

@@ -176,14 +176,18 @@ def settings_of(place: Place) -> list[Setting]:
     return [*_settings(place.common / "config"), *_settings(place.folder / "config.worktree")]
 
 
-def all_settings_of(place: Place, home: str) -> list[Setting]:
+def _not_known(_file: Path) -> None:
+    return None
+
+
+def all_settings_of(place: Place, home: str, read: Callable[[Path], bytes | None] = _not_known) -> list[Setting]:
     """Return the same with what these files include, under whichever condition: see `with_included`."""
     files = (place.common / "config", place.folder / "config.worktree")
-    return [one for file in files for one in with_included(_settings(file), file.parent, home)]
+    return [one for file in files for one in with_included(_settings(file), file.parent, home, read)]
 
 
 def with_included(
-    settings: Iterable[Setting], beside: Path, home: str, read: Callable[[Path], bytes | None] = lambda _file: None
+    settings: Iterable[Setting], beside: Path, home: str, read: Callable[[Path], bytes | None] = _not_known
 ) -> Iterator[Setting]:
     """Yield the settings of a file in the folder `beside`, and those of the files that it includes, under whichever
     condition; these are named by their absolute paths. `read`: returns the content of one, or None to look there."""
@@ -199,7 +203,7 @@ def with_included(
                 seen.add(file)
                 with suppress(ToolExecutionError):  # too large
                     content = read(file)
-                    pending.append((list(parse(_whole(file) if content is None else content)), file.parent))
+                    pending.append((list(parse(whole(file) if content is None else content)), file.parent))
 
 
 def linked_git(data: Path) -> Path:
@@ -261,7 +265,7 @@ def all_alternates(objects: Path) -> Iterator[tuple[Path, Path]]:
     pending = [objects]
     for folder in pending:
         file = folder / "info" / "alternates"
-        for target in alternates_in(_whole(file), folder):
+        for target in alternates_in(whole(file), folder):
             yield file, target
             if len(pending) < _MOST_ALTERNATES:
                 pending.append(_real(target))
@@ -275,7 +279,7 @@ def _included(file: Path) -> Iterator[Path]:
 
 
 def _settings(file: Path) -> list[Setting]:
-    return list(parse(_whole(file)))
+    return list(parse(whole(file)))
 
 
 def _has_one_owner(*paths: Path) -> bool:
@@ -292,7 +296,7 @@ def _real(path: Path) -> Path:
         return Path("/")  # too many symlinks: it counts as leading out
 
 
-def _whole(path: Path) -> bytes:
+def whole(path: Path) -> bytes:
     """Return the content of a file that must not be trusted in part; nothing if there is none. Follows symlinks, as git
     does."""
     try:

@@ -166,3 +166,58 @@ def test_what_is_above_the_home_names_nothing(around: Path, monkeypatch: pytest.
     put(around / ".envrc", "dotenv home/pkg/.env\n")
     monkeypatch.setenv("HOME", str(around / "home"))
     assert put_back(around / "home/pkg", ".env") == set()
+
+
+def shared_settings(repository: Path, place: str = ".gitconfig", hooks: str = "hooks") -> None:
+    put(repository / place, f"[core]\n\thooksPath = {hooks}\n")
+    git(repository, "config", "include.path", f"../{place}")
+
+
+def test_what_a_repository_around_names_by_an_included_file(around: Path) -> None:
+    shared_settings(around, "conf/a.inc", "pkg/hooks")
+    with (around / "conf/a.inc").open("a") as file:
+        file.write('[includeIf "onbranch:x"]\n\tpath = b.inc\n[include]\n\tpath = a.inc\n')
+    put(around / "conf/b.inc", '[filter "x"]\n\tclean = pkg/clean.sh\n')
+    expected = {"hooks/pre-commit", "clean.sh"}
+    assert put_back(around / "pkg", "hooks/pre-commit", "clean.sh", "other.sh") == expected
+
+
+@pytest.mark.parametrize("place", ["wt", "../tree"])
+def test_an_included_file_names_hooks_in_linked_work_trees(around: Path, place: str) -> None:
+    shared_settings(around)
+    put(around / "a", "a")
+    git(around, "add", ".")
+    git(around, "commit", "-qm", "a")
+    git(around, "worktree", "add", "-q", place)
+    project = around if place == "wt" else around.parent / "tree"
+    inside = "wt/hooks/pre-commit" if place == "wt" else "hooks/pre-commit"
+    assert put_back(project, inside, "a.sh") == {inside}
+
+
+def test_an_included_file_names_hooks_of_a_repository_in_the_project(around: Path) -> None:
+    library = around / "pkg/library"
+    library.mkdir()
+    git(library, "init", "-q")
+    shared_settings(library, "conf/git/a.inc")
+    assert put_back(around, "pkg/library/hooks/pre-commit", "other/a") == {"pkg/library/hooks/pre-commit"}
+
+
+def test_an_included_file_outside_the_project_names_hooks_in_it(around: Path, tmp_path: Path) -> None:
+    put(tmp_path / "team.inc", "[core]\n\thooksPath = tools/hooks\n")
+    git(around, "config", "include.path", "~/team.inc")
+    assert put_back(around, "tools/hooks/pre-commit", "tools/a") == {"tools/hooks/pre-commit"}
+
+
+def test_a_new_work_tree_keeps_no_hook_that_an_included_file_names(around: Path) -> None:
+    shared_settings(around)
+    put(around / "hooks/pre-commit", HOOK)
+    git(around, "add", ".")
+    git(around, "commit", "-qm", "a")
+    git(around, "switch", "-qc", "other")
+    put(around / "hooks/pre-commit", "evil")
+    git(around, "commit", "-qam", "b")
+    git(around, "switch", "-q", "-")
+    files = ProtectedFiles(around, None)
+    files.begin()
+    git(around, "worktree", "add", "-q", "wt", "other")
+    assert files.end() == ("wt/hooks/pre-commit",)

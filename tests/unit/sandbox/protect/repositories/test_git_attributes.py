@@ -323,3 +323,32 @@ def test_many_files_of_attributes_are_looked_through_for_macros_once(
     filters = OwnFilters(root, entries)
     assert all(filters.may_change(b"*.sh text\n", b"*.py text\n") for _ in entries)
     assert len(looked_at) == len(entries)
+
+
+@pytest.mark.parametrize("target", ["conf/filters", "../filters"])
+@pytest.mark.parametrize("then", ["rm .gitconfig; touch .gitconfig", "ln -sf other .gitconfig", "true"])
+def test_a_filter_of_an_included_file_that_is_a_link_counts(root: Path, target: str, then: str) -> None:
+    (root / "conf").mkdir()
+    (root / target).write_text('[filter "git-crypt"]\n\tclean = tr a-z n-za-m\n')
+    (root / ".gitconfig").symlink_to(target)
+    subprocess.run(["git", "config", "include.path", "../.gitconfig"], cwd=root, check=True)
+    files = ProtectedFiles(root, None)
+    files.begin()
+    subprocess.run(f"{then}; echo > .gitattributes", shell=True, cwd=root, check=True)
+    assert ".gitattributes" in files.end()
+    assert is_closed_attributes(root, ".gitattributes")
+
+
+def test_a_filter_counts_that_a_repository_around_includes_from_the_project(tmp_path: Path, root: Path) -> None:
+    del root  # sets the home
+    around = tmp_path.resolve() / "around"
+    subprocess.run(["git", "init", "-q", around], check=True)
+    (around / "pkg").mkdir()
+    (around / "pkg/filters").write_text('[filter "git-crypt"]\n\tclean = tr a-z n-za-m\n')
+    (around / "pkg/.gitattributes").write_text(SECRET)
+    subprocess.run(["git", "config", "include.path", "../pkg/filters"], cwd=around, check=True)
+    files = ProtectedFiles(around / "pkg", None)
+    files.begin()
+    for name in ("filters", ".gitattributes"):
+        (around / "pkg" / name).write_text("")
+    assert files.end() == (".gitattributes", "filters")
