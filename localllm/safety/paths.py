@@ -217,14 +217,18 @@ class ProjectRoot:
         create_only: bool = False,
         mode: int | None = None,
         over: bytes | None = None,
+        even_protected: bool = False,
     ) -> None:
         """Replace the whole content with `data`, atomically; read it back and compare. Creates missing folders.
 
         An existing file keeps its permissions unless `mode` is given; other hard links of it keep the old content.
         `create_only` refuses an existing file (file_exists), `over` one that no longer holds these bytes
-        (file_changed_since). Protected names, folders and (unless `for_restoring`) read-only files are refused.
+        (file_changed_since). Folders, (unless `even_protected`) protected names and (unless `for_restoring`) read-only
+        files are refused.
         """
-        relative = self._writable(file_path, data=b"" if self._is_for_restoring else data)
+        relative = self._writable(
+            file_path, even_protected=even_protected, data=b"" if self._is_for_restoring else data
+        )
         with self._explained(file_path, "file_unwritable"), self._folder_of(relative, make=True) as (folder, name):
             _lock_folder(folder, file_path)
             self._refuse_moved(relative, folder)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from localllm.base.errors import LocalLLMError, ToolExecutionError
+from localllm.base.errors import LocalLLMError, SafetyViolationError, ToolExecutionError
 from localllm.base.i18n import N_, Counted, _
 from localllm.safety.path_names import shown
 from localllm.safety.paths import ProjectRoot
@@ -209,7 +209,13 @@ def take_back(
             return Undone(path=change.path, deleted=True, earlier=earlier)
         content, mode = _content(change.path, change.before, contents), mode_of(change.before)
         if change.after == ABSENT and not _put_back_gitfile(root, change.path, content, mode):
-            root.write_bytes(change.path, content, mode=mode, create_only=True)
+            root.write_bytes(
+                change.path,
+                content,
+                mode=mode,
+                create_only=True,
+                even_protected=_is_users(root, change.path, content, mode),
+            )
         elif change.after != ABSENT:
             root.write_bytes(change.path, content, mode=mode, over=over)
     except LocalLLMError as error:
@@ -245,6 +251,18 @@ def _put_back_gitfile(root: ProjectRoot, path: str, content: bytes, mode: int) -
     with root.open_parent(path, make=True) as folder:
         atomic_write_at(folder, ".git", content, create_only=True, mode=mode)
     return True
+
+
+def _is_users(root: ProjectRoot, path: str, content: bytes, mode: int) -> bool:
+    """Return whether a file may come back even if it is protected: a command took it away with its work tree, and this
+    is what had been there. Raises SafetyViolationError path_protected if that was something else: what had been made
+    meanwhile by a command in the background may have been kept as well."""
+    from localllm.sandbox.protect.gone_files import was_there
+
+    is_users = was_there(root.path, path, content, mode)
+    if is_users is False:
+        raise SafetyViolationError("path_protected", path=shown(path))
+    return bool(is_users)
 
 
 def _is_file(root: ProjectRoot, path: str) -> bool:

@@ -25,6 +25,7 @@ from localllm.sandbox.protect.command_records import (
     OthersRecord,
 )
 from localllm.sandbox.protect.ending_checks import EndingChecks
+from localllm.sandbox.protect.gone_files import note_gone
 from localllm.sandbox.protect.harmful_changes import HarmfulChanges
 from localllm.sandbox.protect.indirect_targets import with_matches
 from localllm.sandbox.protect.package_folders import KnownPackages
@@ -421,6 +422,8 @@ class ProtectedFiles:
         if self._failed:
             raise SafetyViolationError("command_not_reverted", path=self._root, reason=self._failed) from self._failed
         left = {path: now for path, now in (self._index_files.linked | after).items() if path not in undone.found}
+        if most is None:
+            note_gone(self._root, self._pins.trees(known), known.before.keys() - after.keys() - undone.found)
         if most is None and not is_held:
             self._packages.note(left, reach.last)
         return tuple(sorted({*undone.restored, *self._put.copy_linked(left, harmful)}))
