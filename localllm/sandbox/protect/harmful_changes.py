@@ -15,7 +15,7 @@ from localllm.sandbox.protect.command_records import CommandRecord, Lifetime, ch
 from localllm.sandbox.protect.content_rules import is_believed_for_content, is_judged_by_content
 from localllm.sandbox.protect.interrupted_work import harmless_part, is_unfinished_work
 from localllm.sandbox.protect.mercurial_requirements import harmless_requirements, is_requirements
-from localllm.sandbox.protect.new_work_trees import NewWorkTrees
+from localllm.sandbox.protect.new_work_trees import NewWorkTrees, moved_data
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     folders_that_lead_to,
@@ -137,7 +137,7 @@ class HarmfulChanges:
             top = file.parents[1] if file.parent.name == ".git" else work_tree_in(content, file.parent) or file.parent
             return bool(old) or not self._diverts(top, file.parent)
         if file.name == ".git":
-            data = linked_data(self._root, file)
+            data = linked_data(self._root, file) or moved_data(self._root, file, self.known.before)
             return data is not None and not self._diverts(file.parent, data)
         if file.parent.parent.name == "worktrees" and file.name in ("gitdir", "commondir"):
             return linked_data(self._root, linked_git(file.parent)) == file.parent

@@ -3,6 +3,7 @@ place."""
 
 import os
 import stat
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from localllm.sandbox.protect.indirect_targets import Leads, trace, with_matches
 from localllm.sandbox.protect.protected_paths import Entry, Reach, is_protected, joined, look_at
 from localllm.sandbox.protect.repositories.git_files import gitfile_target, is_repository, led_to
 from localllm.sandbox.protect.repositories.git_settings import local_address, local_places
+from localllm.sandbox.protect.repositories.linked_trees import has_entries
 from localllm.sandbox.protect.repositories.nested_repositories import settings_in
-from localllm.sandbox.protect.repositories.repository import linked_data
+from localllm.sandbox.protect.repositories.repository import linked_data, linked_git
 from localllm.sandbox.symlinks import find_plain
 
 _MOST_NEW = 50  # work trees that are judged, as each takes a while
@@ -81,7 +83,7 @@ class NewWorkTrees:
         git = self._root / folder / ".git"
         if git.is_dir() and not git.is_symlink():
             return is_repository(git) and not os.path.lexists(git / "commondir") and self._is_clone(git)
-        data = linked_data(self._root, git)
+        data = linked_data(self._root, git) or moved_data(self._root, git, self._known.before)
         return data is not None and data.parents[1] == self._common and data.parent.name == "worktrees"
 
     def _is_submodule(self, folder: str) -> bool:
@@ -154,6 +156,21 @@ class NewWorkTrees:
             if ".git" not in folded(inside).split("/"):
                 found[inside] = None
         return list(found)
+
+
+def moved_data(root: Path, git: Path, before: Mapping[str, Entry]) -> Path | None:
+    """Return the data of the linked work tree with the file `git`, if that tree was moved there as a plain folder: the
+    data still names its place from before, where nothing is left. Git finds it all the same."""
+    said = led_to(git)
+    data = find_plain(root, git.parent / said) if said else None
+    if data is None or data.parent.name != "worktrees" or git.parent == root or find_plain(root, git) != git:
+        return None
+    old = linked_git(data)
+    if not old.is_relative_to(root) or has_entries(old.parent):
+        return None
+    entry = before.get(str(old.relative_to(root)))
+    led = gitfile_target(entry.content) if entry and entry.content and stat.S_ISREG(entry.mode) else ""
+    return data if led and os.path.normpath(old.parent / led) == str(data) else None
 
 
 def _remotes(settings: bytes) -> list[str]:

@@ -207,6 +207,31 @@ def test_a_work_tree_goes_with_its_protected_files(root: Path, tree: str, comman
     assert not ("moved" in command and git(root / "moved", "status", "--short"))
 
 
+@pytest.mark.parametrize("place", ["wt2", "trees/wt"])
+def test_a_work_tree_that_is_moved_as_a_plain_folder_stays_one(root: Path, place: str) -> None:
+    git(root, "worktree", "add", "-q", "wt", "-b", "x")
+    (root / "wt/.idea").mkdir()
+    (root / "wt/.idea/workspace.xml").write_text("<a/>\n")
+    assert undone(root, f"mkdir -p trees; mv wt {place}", "true") == []
+    assert (root / place / ".idea/workspace.xml").is_file()
+    assert git(root / place, "branch", "--show-current") == "x\n"
+    assert git(root / place, "status", "--short") == "?? .idea/\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "back"),
+    [
+        ("mv wt wt2; echo evil > wt2/.envrc", ["wt2/.envrc"]),
+        ("mv wt wt2; echo evil > wt2/.mise.toml", ["wt2/.mise.toml"]),
+        ("mv wt wt2; mkdir wt; touch wt/a", ["wt/.envrc", "wt/.git", "wt2/.envrc", "wt2/.git"]),
+        ("cp -r wt wt2", ["wt2/.git"]),
+    ],
+)
+def test_nothing_else_comes_with_it(root: Path, command: str, back: list[str]) -> None:
+    git(root, "worktree", "add", "-q", "wt", "-b", "x")
+    assert {*back} <= {*undone(root, command)}
+
+
 @pytest.mark.parametrize("command", ["rm wt/.envrc", "rm wt/.git; rm -r wt/.vscode", "rm -rf wt; mkdir wt; touch wt/a"])
 def test_what_a_work_tree_loses_comes_back_while_it_is_there(root: Path, command: str) -> None:
     git(root, "worktree", "add", "-q", "wt", "-b", "x")
