@@ -82,8 +82,9 @@ class ProjectTree:
     `large` are the ignored folders that are not looked into, with their inodes, except those of packages.
     `repositories` are the folders called .git, with a `/`; `links` those named like an instruction file of assistants,
     with their targets. `is_cut`: there are more files; `is_too_deep`: some are in too many folders, or have paths too
-    long to open them. `holds` returns whether a file, or a folder by its path with a `/`, counts regardless of
-    .gitignore, as what git tracks does.
+    long to open them. `data_elsewhere`: the folder with the data of the project's repository, with a `/`, where that is
+    in the project under another name (`.bare`); "" otherwise: it is not looked into. `holds` returns whether a file, or
+    a folder by its path with a `/`, counts regardless of .gitignore, as what git tracks does.
     """
 
     def __init__(self, root: Path, *, watch: bool = True, holds: Callable[[str], bool] = lambda _: False) -> None:
@@ -92,6 +93,7 @@ class ProjectTree:
         self.repositories: set[str] = set()
         self.links: dict[str, str] = {}
         self.is_cut = self.is_too_deep = False
+        self.data_elsewhere = ""
         self._root = str(root).rstrip("/") + "/"
         self._holds_known = holds
         self._tracked: dict[str, TrackedFiles] = {}
@@ -168,6 +170,7 @@ class ProjectTree:
         except OSError:
             return
         self._device, self._inode = facts.st_dev, facts.st_ino
+        self.data_elsewhere = data_elsewhere(self._root)
         self.is_cut = self.is_too_deep = False
         if self._watchable:
             try:
@@ -264,7 +267,7 @@ class ProjectTree:
         """Return the folder of this name, if it is to be scanned."""
         if name == ".git":
             self.repositories.add(f"{folder.prefix}{name}/")
-        if name in NEVER_KEPT:
+        if name in NEVER_KEPT or f"{folder.prefix}{name}/" == self.data_elsewhere:
             return None
         if folder.depth > _DEEPEST:
             self.is_too_deep = True
@@ -402,3 +405,15 @@ def _is_small(folder: str) -> bool:
             if files > _SMALL_FILES or size > _SMALL_BYTES:
                 return False
     return True
+
+
+def data_elsewhere(top: str) -> str:
+    """Return the folder below `top` (with a `/`) to which the `.git` file there leads as the data of its repository,
+    relative and with a `/`; "" if there is none of that kind."""
+    from localllm.sandbox.protect.repositories.git_files import is_repository, led_to
+
+    git = Path(top, ".git")
+    said = led_to(git) if git.is_file() and not git.is_symlink() else ""
+    data = os.path.normpath(os.path.join(top, said)) if said else ""  # noqa: PTH118 - strings
+    is_inside = data.startswith(top) and ".git" not in data.removeprefix(top).split("/")
+    return f"{data.removeprefix(top)}/" if is_inside and is_repository(Path(data)) else ""

@@ -110,6 +110,8 @@ class CommandSnapshots:
     @property
     def _keeps_repositories(self) -> bool:
         """Whether the repositories are stored completely, or no command has needed it yet."""
+        if self._tree and self._tree.data_elsewhere:
+            return False
         return "_repositories" not in vars(self) or self._repositories.is_complete
 
     @asynccontextmanager
@@ -269,7 +271,8 @@ class CommandSnapshots:
         with self._working:
             tops = self._tree.repositories if self._tree else ()
             try:
-                return self._repositories.keep(root, tops, time.monotonic() + MOST_SECONDS)
+                is_kept = self._repositories.keep(root, tops, time.monotonic() + MOST_SECONDS)
+                return is_kept and not project_scan.data_elsewhere(f"{root.path}/")
             except OSError:
                 return False
 

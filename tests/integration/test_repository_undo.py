@@ -526,3 +526,21 @@ async def test_an_object_that_is_not_what_its_name_says_does_not_come_back(
     await ran(commands, root, f"rm {forged}")
     assert [undone.error.key for undone in store.undo(root) if undone.error] == ["undo_not_kept"]
     assert not forged.exists()
+
+
+async def test_a_repository_beside_its_work_trees_is_told_not_to_be_kept(store: Snapshots, root: ProjectRoot) -> None:
+    top = root.path
+    shell(
+        top.parent,
+        f"mv {top} old; mkdir {top}; cd {top}; git clone -q --bare ../old .bare; echo 'gitdir: ./.bare' > .git; "
+        "git worktree add -q main main",
+    )
+    root = ProjectRoot(top)
+    commands = CommandSnapshots(store)
+    assert not commands.keep_repositories(root)
+    changes = await ran(
+        commands, root, "cd main; echo a > a.py; git add a.py; git commit -qm a; git branch -q -D other"
+    )
+    assert [change.path for change in changes] == ["main/a.py"]
+    assert "repository" in commands.take_note()
+    assert not [one.error for one in store.undo(root) if one.error]
