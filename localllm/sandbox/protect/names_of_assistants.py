@@ -55,6 +55,7 @@ OF_ASSISTANTS = (
     ".devin/config.json",
     ".devin/config.local.json",
     ".devin/hooks.v1.json",
+    ".eca/config.json",
     ".factory",
     "firebender.json",
     ".gemini",
@@ -110,6 +111,7 @@ OF_ASSISTANTS = (
     ".trae",
     ".vibe",
     ".windsurf",
+    ".zcode",
 )
 """Settings of one assistant, or one server for assistants, which name programs to run or servers to ask."""
 
