@@ -9,7 +9,7 @@ import msgspec
 
 from localllm.agent.checks.findings import Finding, short_command
 from localllm.agent.checks.git_checks import brought_back
-from localllm.agent.checks.run_facts import Crash, RunFacts
+from localllm.agent.checks.run_facts import Crash, RunFacts, TestRun
 from localllm.agent.middleware import RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import claimed_runs, request_phrases, requested_checks
@@ -98,7 +98,7 @@ class TestRunChecks:
             yield msgspec.structs.replace(finding, name=name, contradicts=is_open)
         elif facts.changed_at or passed or is_to_pass:
             is_named = not passed and phrases.names_as_open(text, failed.failed_tests)
-            is_known = is_named or phrases.admits_failing_tests(text) or _marks_failing(text, failed.failed_tests)
+            is_known = is_named or phrases.admits_failing_tests(text) or _marks_failing(text, failed, not passed)
             is_denied = not is_known and (bool(facts.changed_at) or passed)
             is_to_pass = is_to_pass and not (passed and is_known and self._is_of_another(state, text))
             if not is_denied and not is_to_pass and requested_checks.knows_of_failing(state.goal):
@@ -226,10 +226,10 @@ class TestRunChecks:
         return Finding("no_test" if passed else None, reason, contradicts=False)
 
 
-def _marks_failing(text: str, tests: Sequence[str]) -> bool:
+def _marks_failing(text: str, failed: TestRun, may_be_unnamed: bool) -> bool:
     from localllm.agent.phrases.admitted_failures import marks_failing  # few runs end with a failed test
 
-    return marks_failing(text, tests)
+    return marks_failing(text, failed.failed_tests, may_be_unnamed=may_be_unnamed)
 
 
 def _ended_by_error(failed: Crash, *, contradicts: bool) -> Finding:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator
 
-from localllm.agent.phrases.phrase_search import ends_of, sentences_in
+from localllm.agent.phrases.phrase_search import ends_of, has_any, sentences_in
 from localllm.base.lazy_patterns import late_pattern
 
 _LINE = late_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？])|\n+")
@@ -40,20 +40,24 @@ def states_failing_test(answer: str) -> bool:
 
 
 _MARKED_FAILING = late_pattern(r"[❌✗✘✖🔴]|\bnot ok\b|\bFAIL(?:ED|URE|S)?\b|\bERROR\b")
-_MARKED_PASSING = late_pattern(r"[✅✓✔🟢]|(?i:\bpass)")
+_MARKED_PASSING = late_pattern(r"[✅✓✔🟢]|(?i:\bpass|\bbefore\b|\bwas\b)|前は?[:：]|でした")
+"""Matches what takes a mark of failure back: that it passes, or was so before."""
+_PART = late_pattern(r"[,;] | but | while |(?<=[.!?])\s+|[、。！？\n]")
 
 
-def marks_failing(answer: str, tests: Collection[str]) -> bool:
-    """Return whether a line of it, also of a quoted output, marks one of the tests as failing: ❌ test_x, not ok 4 - x.
-    Not if it says that all tests pass."""
-    lines = [
+def marks_failing(answer: str, tests: Collection[str], *, may_be_unnamed: bool) -> bool:
+    """Return whether a part of it, also of a quoted output, marks one of the tests as failing: ❌ test_x, not ok 4 - x;
+    or anything, if it `may_be_unnamed`, in an answer that speaks of tests. Not if it says that all tests pass."""
+    marked = [
         one
-        for one in ends_of(answer).splitlines()
+        for one in _PART.split(ends_of(answer))
         if _MARKED_FAILING.search(one) and not (_MARKED_PASSING.search(one) or _MENDED.search(one))
     ]
-    named = (rf"(?<!\w){re.escape(test)}(?!\w)" for test in tests)
-    is_marked = bool(lines) and any(re.search(name, one) for name in named for one in lines)
-    return is_marked and not any(_ALL.search(one) for one in sentences_in(answer))
+    if not marked or any(_ALL.search(one) for one in sentences_in(answer)):
+        return False
+    if may_be_unnamed and has_any(answer, ("test", "テスト")):
+        return True
+    return any(re.search(rf"(?<!\w){re.escape(test)}(?!\w)", one) for test in tests for one in marked)
 
 
 _OF_NAMED = late_pattern(

@@ -280,7 +280,8 @@ def test_a_failing_test_that_is_named_as_what_is_left(answer: str, is_open: bool
         ("- `test_tax` ✅\n- `test_rate` ❌ – the server decides what it should be.", True),
         ("The new test passes:\n```\nok 1 - test_tax\nnot ok 2 - test_rate\n```", True),
         ("| test | result |\n|---|---|\n| test_rate | FAIL |", True),
-        ("All 5 tests pass. ❌ test_rate was red.", False),
+        ("4 of 5 tests pass; ❌ `test_rate` is the odd one out, it needs a server.", True),
+        ("All 5 tests pass. ❌ test_rate needs a server.", False),
         ("`test_rate`: ❌ before, ✅ now", False),
         ("❌ test_rate: fixed", False),
         ("❌ test_rate_limit", False),
@@ -288,7 +289,21 @@ def test_a_failing_test_that_is_named_as_what_is_left(answer: str, is_open: bool
     ],
 )
 def test_a_failing_test_that_is_marked_as_failing(answer: str, is_marked: bool) -> None:
-    assert marks_failing(answer, ["test_rate"]) == is_marked
+    assert marks_failing(answer, ["test_rate"], may_be_unnamed=False) == is_marked
+
+
+@each(
+    ("answer", "is_marked"),
+    [
+        ("| Test | Status |\n|---|---|\n| slug | ✅ |\n| two spaces | ❌ (`slugify`, not touched) |", True),
+        ("テスト結果: 追加 ✅、不足 ❌", True),
+        ("❌ Before: `price`\n✅ After: `price * count`\nThe tests are happy.", False),
+        ("❌ 修正前: `price`\n✅ 修正後: `price * count`\nテストも通ります。", False),
+        ("❌ docs/api.md", False),
+    ],
+)
+def test_a_failing_test_that_is_marked_without_a_name_that_is_known(answer: str, is_marked: bool) -> None:
+    assert marks_failing(answer, [], may_be_unnamed=True) == is_marked
 
 
 @each(
