@@ -10,7 +10,9 @@ _QUESTION = late_pattern(
     rf"\b(?:how many|which|are there|is there|where)\b[^?\n]{{1,100}} (?:in|of|from|does|do|has) {_PATH}"
     r"[^?\n]{0,60}\?$"
     rf"|^does {_PATH}(?:already |really |ever |also )?(?:have|contain|use|call|import|define|handle|check|close|read"
-    r"|write|return|quote|log|set|include|end|begin|start|stop)\b[^?\n]{0,100}\?$",
+    r"|write|return|quote|log|set|include|end|begin|start|stop)\b[^?\n]{0,100}\?$"
+    rf"|^what(?:'s| (?:\w{{1,20}} )?(?:is|are|stands)) (?:in|inside) {_PATH}(?:now)?\?$"
+    rf"|^what does {_PATH}(?:say|contain|hold|define|list)\b[^?\n]{{0,60}}\?$",
     re.IGNORECASE,
 )
 _QUESTION_JA = late_pattern(
@@ -27,7 +29,8 @@ _OF_ANY_JA = late_pattern(
 
 
 def is_about_file(said: str) -> bool:
-    """Return whether a sentence asks for a line or a number of a file that it names, or whether something is in it."""
+    """Return whether a sentence asks for a line or a number of a file that it names, or what or whether something is in
+    it."""
     if said.isascii():
         return said.endswith("?") and "." in said and bool(_QUESTION.search(said))
     return "." in said and bool(_QUESTION_JA.search(said)) and not _OF_ANY_JA.search(said)

@@ -54,6 +54,9 @@ async def test_the_model_is_sent_back_to_read_it(project: Path, request_: str) -
         "Which Java version does pom.xml ask for?",
         "Is there an SQL injection in members.php?",
         "Does src/app.py close the file?",
+        "What's in settings.toml?",
+        "What settings are in the config.yaml?",
+        "What does settings.toml say about the port?",
     ],
 )
 def test_questions_about_the_content_of_a_file(request_: str) -> None:
@@ -85,6 +88,9 @@ def test_questions_about_the_content_of_a_file(request_: str) -> None:
         "Where should I put config.yml?",
         "Are you done with app.py?",
         "Do I need an __init__.py?",
+        "What's in a package.json?",
+        "What should be in settings.toml?",
+        "What goes in pyproject.toml?",
     ],
 )
 def test_other_questions_that_name_a_file(request_: str) -> None:
