@@ -47,7 +47,12 @@ async def told(folder: Path, request: str, *turns: dict[str, object] | str) -> t
 
 @pytest.mark.parametrize(
     ("request_", "turn"),
-    [(ONLY, TOOL), ("README.md だけをコミットして。メッセージは Docs", ALL), (ONLY, ALL)],
+    [
+        (ONLY, TOOL),
+        ("README.md だけをコミットして。メッセージは Docs", ALL),
+        (ONLY, ALL),
+        ("Commit just the README with message 'Docs'", ALL),
+    ],
 )
 async def test_what_is_committed_besides_is_named(tmp_path: Path, request_: str, turn: dict[str, object]) -> None:
     repository(tmp_path)

@@ -482,13 +482,13 @@ class WorkChecks:
         """Return that besides the files that were to be committed others are, which the answer does not name."""
         if not self._facts.has_committed or not request_phrases.asks_for_commit(state.query):
             return []
-        from localllm.agent.phrases.ordered_commits import files_to_commit  # few requests order a commit
+        from localllm.agent.phrases.ordered_commits import files_to_commit, is_ordered  # few requests order a commit
 
         ordered = files_to_commit(state.query)
         if not ordered:
             return []
         committed = await self._tools.changes.files_between(*self._commits.committed_between())
-        beside = [path for path in committed if not is_among(path, ordered) and path.rpartition("/")[2] not in text]
+        beside = [path for path in committed if not is_ordered(path, ordered) and path.rpartition("/")[2] not in text]
         if not beside:
             return []
         files, wanted = some_of(list(map(shown, beside))), some_of(list(map(shown, ordered)))

@@ -1,10 +1,12 @@
 """Recognise the files that a request orders to commit by their names, and so no others, in English and Japanese."""
 
 import re
+from collections.abc import Sequence
 
 from localllm.agent.phrases.banned_files import FILES, THE, named_by
 from localllm.agent.phrases.phrase_search import ends_of
 from localllm.base.lazy_patterns import late_pattern
+from localllm.tools.call_judge import is_among
 
 _CHANGES = r"(?:(?:the |my )?(?:changes?|edits?|fix) (?:to|in|of) )?"
 _ONLY = (
@@ -26,6 +28,19 @@ _MENTIONED = late_pattern(
 )
 
 
+_DOCUMENT = late_pattern(r"(?<![\w./-])(README|CHANGELOG|CONTRIBUTING)(?: ?(?:file|ファイル))?(?![\w./-])", re.ASCII)
+"""Matches a document that is named without its ending: commit just the README."""
+
+
 def files_to_commit(request: str) -> list[str]:
-    """Return the files that it orders to commit; none if it speaks of another commit as well."""
-    return named_by(request, _ONLY, _ONLY_JA) if len(_MENTIONED.findall(ends_of(request))) == 1 else []
+    """Return the files that it orders to commit; none if it speaks of another commit as well. A document without an
+    ending has that of Markdown."""
+    if len(_MENTIONED.findall(ends_of(request))) != 1:
+        return []
+    return named_by(_DOCUMENT.sub(r"\1.md", request), _ONLY, _ONLY_JA)
+
+
+def is_ordered(path: str, ordered: Sequence[str]) -> bool:
+    """Return whether a file is one of those that were ordered, or such a document with another ending."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    return is_among(path, ordered) or (f"{name}.md" in ordered and bool(_DOCUMENT.fullmatch(name)))
