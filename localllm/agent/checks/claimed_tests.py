@@ -2,13 +2,17 @@
 may hold tests, or a part of one in any other file (`#[test]`, a doctest)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
+from localllm.agent.checks.findings import Finding
 from localllm.agent.checks.run_facts import is_code
 from localllm.agent.checks.selected_tests import named_tests
+from localllm.agent.phrases import answer_phrases as phrases
+from localllm.agent.phrases.claimed_places import orders_work
 from localllm.agent.phrases.phrase_search import ends_of, has_any, sentences_in
 from localllm.base.directory_walk import ProjectListing
+from localllm.base.i18n import Phrase
 from localllm.base.lazy_patterns import late_pattern
 from localllm.tools.change_history import FileDiff
 
@@ -160,3 +164,21 @@ def has_newer(listing: ProjectListing, since: int) -> bool:
     except OSError:
         return True
     return False
+
+
+def findings(
+    request: str, answer: str, paths: Collection[str], diffs: Iterable[FileDiff], has_new: Callable[[], bool]
+) -> Iterator[Finding]:
+    """Yield that a test was asked for, or is claimed, and none was written. `paths`: the files that were changed, with
+    `diffs`; `has_new`: whether other files with tests are newer than the run."""
+    wanted = test_wanted(request, answer) if orders_work(request) else ""
+    if not wanted or phrases.admits_failure(answer) or any(map(may_hold_tests, paths)):
+        return
+    if adds_test(diffs) or has_new():
+        return
+    reason = (
+        Phrase("the answer claims a test, but none was written")
+        if wanted == "claimed"
+        else Phrase("the test that was asked for was not written")
+    )
+    yield Finding("no_test_written", reason, contradicts=False, params={"why": wanted.replace("asked", "asked for")})

@@ -380,22 +380,10 @@ class WorkChecks:
         if not facts.has_changed or facts.was_refused or not phrases.speaks_of_tests(request + text):
             return
         from localllm.agent.checks import claimed_tests as tests  # most runs are to write none
-        from localllm.agent.phrases.claimed_places import orders_work
 
-        wanted = tests.test_wanted(request, text) if orders_work(request) else ""
         paths = {made.path for made in changes.made_since(0)} | facts.changed.keys() | facts.needless
-        if not wanted or phrases.admits_failure(text) or any(map(tests.may_hold_tests, paths)):
-            return
-        if tests.adds_test(changes.diffs_since(self._position)) or tests.has_newer(self._listing, self._begun):
-            return
-        reason = (
-            Phrase("the answer claims a test, but none was written")
-            if wanted == "claimed"
-            else Phrase("the test that was asked for was not written")
-        )
-        yield Finding(
-            "no_test_written", reason, contradicts=False, params={"why": wanted.replace("asked", "asked for")}
-        )
+        diffs = changes.diffs_since(self._position)
+        yield from tests.findings(request, text, paths, diffs, lambda: tests.has_newer(self._listing, self._begun))
 
     def _is_older(self, path: str) -> bool:
         """Return whether a file of the project was last written before this run."""
@@ -447,9 +435,11 @@ class WorkChecks:
     def _of_skipped(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the parts of the request that were skipped, and that the answer claims."""
         if self._facts.calls:
-            from localllm.agent.checks import skipped_parts  # not needed at the start
+            from localllm.agent.checks import left_in_place, skipped_parts  # not needed at the start
 
             yield from skipped_parts.findings(state, text, self._tools, self._facts, self._position)
+            if self._facts.changed and not self._facts.was_refused:
+                yield from left_in_place.findings(self._tools, self._listing, state, text, self._position)
 
     def _of_commit(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a commit was ordered, or one failed that the answer claims, and none was made. An answer that
