@@ -435,9 +435,10 @@ class WorkChecks:
     def _of_skipped(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the parts of the request that were skipped, and that the answer claims."""
         if self._facts.calls:
-            from localllm.agent.checks import left_in_place, skipped_parts  # not needed at the start
+            from localllm.agent.checks import left_in_place, refused_commands, skipped_parts  # not needed at the start
 
             yield from skipped_parts.findings(state, text, self._tools, self._facts, self._position)
+            yield from refused_commands.findings(state, text, self._facts)
             if self._facts.changed and not self._facts.was_refused:
                 yield from left_in_place.findings(self._tools, self._listing, state, text, self._position)
 
