@@ -15,6 +15,12 @@ from localllm.sandbox.runner import SandboxRunner
 from localllm.tui.commands.builtin import COMMANDS
 from tests.support.slash import said
 
+
+@pytest.fixture(scope="module", autouse=True)
+def one_sandbox() -> None:
+    """What was found out of a back end is not shared: each of these is another one."""
+
+
 FILES = {
     "provider.py": """
         from localllm.llm.messages import CompletionRequest

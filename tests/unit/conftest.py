@@ -7,16 +7,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from localllm.base import regular_files
-from localllm.sandbox import probe, runner
 from localllm.sandbox.launcher.removal import delete_tree
-from localllm.sandbox.linux.bundle import Bundle
-from localllm.sandbox.linux.fork_client import ForkServer
+from tests.support.one_sandbox import one_sandbox_for_all
 
 _MEMORY = Path("/dev/shm")
 _LEAST = 1 << 28  # bytes; a run holds a tenth of it
@@ -72,15 +69,6 @@ def tmp_path(
 
 @pytest.fixture(scope="session", autouse=True)
 def one_sandbox(memory_folder: Path | None) -> Iterator[None]:
-    """Let all runners share the launcher's code, the fork server and what was found out of each level.
-
-    Else each would compile, start and try them anew: 100 ms for a command of 6.
-    """
-    bundle = Bundle()
-    server = ForkServer(bundle)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runner, "Bundle", lambda: bundle)
-        patch.setattr(runner, "ForkServer", lambda _bundle: server)
-        patch.setattr(probe, "_weakness", cache(probe._weakness))
+    """One sandbox for all runners."""
+    with one_sandbox_for_all():
         yield
-    server.close()

@@ -9,6 +9,7 @@ import pytest
 
 from localllm.sandbox.backend import LEVELS, Level
 from localllm.sandbox.launcher.bwrap_program import find_bwrap
+from tests.support.one_sandbox import compiled_and_tried_once
 from tests.support.sandbox_world import World
 
 
@@ -18,6 +19,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.skip(reason="the sandbox is for Linux so far"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_sandbox() -> Iterator[None]:
+    """Each runner starts a fork server of its own here."""
+    with compiled_and_tried_once():
+        yield
 
 
 @pytest.fixture(params=LEVELS)
