@@ -198,13 +198,15 @@ _NEW_BRANCH = frozenset({"-b", "-B", "--orphan", "list", "show"})
 _DRY_RUNS = frozenset({"--dry-run", "--check", "--stat", "--numstat", "--summary", "--show-current-patch"})
 _DRY_BY_LETTER = frozenset({"clean", "rm", "mv"})
 _WHOLE = "."
+_MOST_LOOKED_UP = 5_000  # names, from each folder that a line enters
 
 
 def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
     """Return the canonical paths of the files of the project that it names to be changed: by a redirection, `rm`, `mv`,
-    `sed -i` and the like; "." for what git brings back without naming it. What a program that it runs changes is not
-    known here."""
-    places = [folder, *(posixpath.join(folder, one) for one in line.folders)]
+    `sed -i` and the like; "." for what git brings back without naming it, and for very many. What a program that it
+    runs changes is not known here."""
+    places = list(dict.fromkeys((folder, *(posixpath.join(folder, one) for one in line.folders))))
+    in_place: list[Word] = []
     named = [word for word in line.script.writes if not word.computed]
     found: list[str] = []
     for words in line.commands:
@@ -216,13 +218,16 @@ def files_changed(line: Line, folder: str, root: ProjectRoot) -> list[str]:
         elif program in _OF_LAST:
             named += operands[-1:]
         elif program in _IN_PLACE and any(_is_in_place(text, _IN_PLACE[program]) for text in texts):
-            named += [word for word in operands if any(_exists(root, place, word.text) for place in places)]
+            in_place += operands
         elif program == "git" and (restored := _restored(words)):
             named += restored
         elif (program == "patch" and "--dry-run" not in texts) or (
             program == "git" and _brings_back(_verb([word.text for word in words]), texts)
         ):
             found.append(_WHOLE)
+    if len(places) * (len(named) + len(in_place)) > _MOST_LOOKED_UP:
+        return [*found, _WHOLE]
+    named += [word for word in in_place if any(_exists(root, place, word.text) for place in places)]
     for place in places:
         for word in named:
             with suppress(LocalLLMError):  # e.g. outside, or /dev/null

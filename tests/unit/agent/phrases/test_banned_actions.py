@@ -355,3 +355,10 @@ def test_which_files_a_command_names_to_change(tmp_path: Path, command: str, fil
     for name in ("a.py", "sub/y.py"):
         (tmp_path / name).touch()
     assert list(dict.fromkeys(files_changed(line_of(command), ".", ProjectRoot(tmp_path)))) == files
+
+
+def test_very_many_files_in_many_folders_may_be_any(tmp_path: Path) -> None:
+    """Each is looked for from every folder that the line enters."""
+    line = line_of("; ".join(f"cd d{number}; rm -f a{number}; sed -i 1d b{number}" for number in range(80)))
+    assert files_changed(line, ".", ProjectRoot(tmp_path)) == ["."]
+    assert len(files_changed(line_of(f"rm -f {' '.join(map(str, range(900)))}"), ".", ProjectRoot(tmp_path))) == 900
