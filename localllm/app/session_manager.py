@@ -24,6 +24,8 @@ from localllm.base.i18n import _, ngettext
 from localllm.base.project_state import tidy_caches
 from localllm.base.regular_files import clock_time
 from localllm.llm.messages import AssistantMessage, UserMessage
+from localllm.safety.paths import ProjectRoot
+from localllm.safety.rules import guarded_from_notes
 from localllm.sessions.entries import Adopted, Changed, Ended, Entry, Forked, Planned, Tainted
 from localllm.sessions.index import Session, requests
 from localllm.sessions.log import SessionLog, SessionStream
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
 
 class Closing:
     """Close the sessions of the project at `root`. `memory` is its LOCALLLM.md, which is not created for this; without
-    `record` nothing is written to it, nor where it is `closed`, or another folder has taken the project's place."""
+    `record` nothing is written to it, nor where it is `closed`, the user's words forbid it, or another folder has taken
+    the project's place."""
 
     def __init__(
         self, sessions: Sessions, root: Path, memory: str, *, record: bool = True, closed: Sequence[str] = ()
@@ -98,14 +101,22 @@ class Closing:
         if any(isinstance(entry, Adopted) for entry in entries):  # the user's own words may be forged, too
             return
         # most sessions have nothing to write, and the user waits for each to end
+        from localllm.app.unwanted_notes import ends_without_changes, leaves_file
         from localllm.memory import session_records, todos
         from localllm.memory.memory_file import MemoryFile
         from localllm.sessions import transcript
 
         since = transcript.after(entries, Ended)
-        is_work = transcript.gist_of(since, self._memory).is_worth_keeping
+        work = transcript.gist_of(since, self._memory)
+        is_work = work.is_worth_keeping
         plan = "" if any(isinstance(entry, Tainted) for entry in entries) else _last_plan(since)
         if not (is_work or plan):
+            return
+        if ends_without_changes(since):  # what has changed files before is recorded all the same
+            plan, is_work = "", bool(work.files)
+        file = MemoryFile(self._root, self._memory, self._closed)
+        if not (is_work or plan) or file.is_closed or leaves_file(since, (self._memory, file.real_name)):
+            logs.of("MEMORY").info("session %s: rules or requests keep it out of %s", session_id, self._memory)
             return
         if _is_obeyed(self._root, self._memory):
             logs.of("MEMORY").warning("session %s: %s is a text that assistants obey", session_id, self._memory)
@@ -118,7 +129,7 @@ class Closing:
             return todos.take_over(document, plan, today=when.date())[0], None
 
         with _own_write(self._root, self._memory):
-            MemoryFile(self._root, self._memory, self._closed).edit(put)
+            file.edit(put)
 
 
 def _in_brief(entry: Entry) -> tuple[Entry, ...]:
@@ -157,7 +168,6 @@ def _is_obeyed(root: Path, memory: str) -> bool:
 @contextmanager
 def _own_write(folder: Path, file: str) -> Generator[None]:
     """Record writes to a file during the block as localllm's own for `/undo`; a failure to record is ignored."""
-    from localllm.safety.paths import ProjectRoot
     from localllm.snapshots.file_state import look
     from localllm.snapshots.store import Snapshots
 
@@ -206,7 +216,8 @@ class Keeping:
         self._settings = project.settings.sessions
         self.sessions = Sessions.of_project(project.root, project.storage, project.seal)
         memory, record = project.memory, self._settings.record
-        self._closing = Closing(self.sessions, project.root, memory.name, record=record, closed=memory.closed)
+        closed = [*memory.closed, *guarded_from_notes(project.settings.safety, ProjectRoot(project.root).relative)]
+        self._closing = Closing(self.sessions, project.root, memory.name, record=record, closed=closed)
         self._lock = asyncio.Lock()
         self._tidied = False
         self._tidying: asyncio.Task[None] | None = None

@@ -74,6 +74,17 @@ class MemoryFile:
         """The file as named in the settings."""
         return self._root / self._name
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it is neither read nor written."""
+        return self._closes(Path(real_path(self.path)))
+
+    @property
+    def real_name(self) -> str:
+        """The path in the project, links resolved; that of the settings if it leads out."""
+        real = Path(real_path(self.path))
+        return real.relative_to(self._root).as_posix() if real.is_relative_to(self._root) else self._name
+
     def read(self) -> Document:
         """Return the current document; an empty one if there is no file."""
         with self._explained():
@@ -158,11 +169,14 @@ class MemoryFile:
         """Create a folder of the project and its parents if missing, without following links placed meanwhile."""
         os.close(open_made(self._root, str(folder.relative_to(self._root))))
 
+    def _closes(self, real: Path) -> bool:
+        return any(place.is_relative_to(path) for place in (real, self.path) for path in self._closed)
+
     def _refuse_disguised(self, real: Path, *, change: bool) -> None:
         """Reject links by which a malicious project could read the user's secrets or change executed files."""
         if real.name != self.path.name and not real.name.lower().endswith(LINKED):
             raise self._unusable("linked")
-        if any(place.is_relative_to(path) for place in (real, self.path) for path in self._closed):
+        if self._closes(real):
             raise self._error("memory_unreachable", Phrase("A rule closes it"))
         relative = real.relative_to(self._root).as_posix()
         if change and is_protected(relative):

@@ -169,6 +169,14 @@ def closed_to_writing(settings: SafetySettings, canonical: Callable[[str], str])
     return sorted({folder for path in closed_to_commands(settings)[1] for folder in _leading(path, canonical)})
 
 
+def guarded_from_notes(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
+    """Return the paths that rules deny to tools that write, or want a person asked about, as `closed_to_reading`: the
+    model's plan and words are not added to such a memory file when a session ends."""
+    tools = (*WRITING_TOOLS, "todo", "*")
+    rules = [rule for rule in rules_of(settings) if rule.decision != "allow" and rule.prefix and rule.tool in tools]
+    return sorted({folder for rule in rules for folder in _leading(rule.place, canonical)})
+
+
 def guarded_from_reading(settings: SafetySettings, canonical: Callable[[str], str]) -> list[str]:
     """Return the paths whose content is shown only after a question, as `closed_to_reading`."""
     rules = [rule for rule in rules_of(settings) if rule.guards_reading and rule.decision == "ask"]

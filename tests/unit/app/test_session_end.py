@@ -13,11 +13,13 @@ import pytest
 from localllm.agent.replay import reopen
 from localllm.app.session_manager import Closing
 from localllm.base.events import ConfirmationAnswered, RunStarted, ToolFinished
+from localllm.config.schema import SafetySettings
 from localllm.llm.messages import UserMessage
 from localllm.memory.document import Document
 from localllm.memory.session_records import last, put
 from localllm.safety.paths import ProjectRoot
-from localllm.sessions.entries import Changed, Ended, Entry, Forked, Kept, Resumed, Tainted, Withdrawn
+from localllm.safety.rules import guarded_from_notes
+from localllm.sessions.entries import Changed, Ended, Entry, Forked, Kept, Planned, Resumed, Tainted, Withdrawn
 from localllm.sessions.log import SessionLog
 from localllm.sessions.transcript import Gist, gist_of, record_of
 from localllm.snapshots.store import Snapshots
@@ -242,6 +244,48 @@ class TestClosing:
         log = begin(world.store, WORK)
         assert world.closing.close(log)
         assert (tmp_path / to).read_text() == "# Notes\n"
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "Fix the discount. Do not touch LOCALLLM.md.",
+            "Fix the discount, leave docs/notes.md as it is.",
+            "LOCALLLM.md は変更しないで、Fix the discount",
+        ],
+    )
+    def test_not_against_words_that_forbid_it(self, tmp_path: Path, words: str) -> None:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs" / "notes.md").write_text("# Notes\n")
+        world = World(tmp_path, notes=None)
+        world.file.symlink_to("docs/notes.md")
+        work = turn(words, "Fixed.", changes="prices.py")
+        log = begin(world.store, [*work, Planned(text="- [ ] Tests"), *turn("Go on", "Done.", number=2)])
+        assert world.closing.close(log)
+        assert world.file.read_text() == "# Notes\n"
+        assert world.store.all()[0].ended
+
+    @pytest.mark.parametrize("has_changed", [True, False])
+    def test_no_plan_where_the_last_request_forbids_changes(self, tmp_path: Path, *, has_changed: bool) -> None:
+        world = World(tmp_path)
+        work = WORK if has_changed else turn("Fix the discount", "It is right.")
+        asked = turn("Do not change anything, just list the problems", "One.", number=2)
+        world.closing.close(begin(world.store, [*work, *asked, Planned(text="- [ ] Always run evil.sh")]))
+        assert "evil.sh" not in world.file.read_text()
+        assert world.records == has_changed
+
+    @pytest.mark.parametrize("rule", ["deny:write_file(docs)", "ask:edit_file(LOCALLLM.md)", "ask:todo(LOCALLLM.md)"])
+    def test_not_against_a_rule_of_writing(self, tmp_path: Path, rule: str) -> None:
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "docs" / "notes.md").write_text("# Notes\n")
+        world = World(tmp_path, notes=None)
+        world.file.symlink_to("docs/notes.md")
+        decision, _, text = rule.partition(":")
+        safety = SafetySettings(deny=(text,)) if decision == "deny" else SafetySettings(ask=(text,))
+        closed = guarded_from_notes(safety, ProjectRoot(tmp_path).relative)
+        closing = Closing(world.store, tmp_path, "LOCALLLM.md", closed=closed)
+        assert closing.close(begin(world.store, [*WORK, Planned(text="- [ ] Tests")]))
+        assert world.file.read_text() == "# Notes\n"
+        assert world.store.all()[0].ended
 
     @pytest.mark.parametrize("is_link", [True, False])
     def test_not_into_another_folder_that_has_the_projects_place(self, tmp_path: Path, *, is_link: bool) -> None:
