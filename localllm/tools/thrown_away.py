@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _OWN_HOME = late_pattern(r"~(?:/|$)|\$\{?HOME\b")
 _TEMPORARY = late_pattern(r"/(?:tmp|var/tmp|dev/shm)(?:/|$)|\$\{?(?:TMPDIR|TMP|TEMP)\b")
+_STOPS = late_pattern(r"&&|\|\| *exit\b|\bset -\w*e")
+"""Matches what ends a line at a failure, so that the rest may not have run."""
 _COPYING = ("cp", "install", "rsync")
 _SHELLS = frozenset({"bash", "sh", "dash", "zsh", "eval"})
 _LOOKS = frozenset(
@@ -39,7 +41,7 @@ def put_away(command: str, folder: str, root: Path, result: "CommandResult") -> 
     redirection into /tmp is left out: it is how output is kept from the screen."""
     from localllm.sandbox.backend import BACKENDS
 
-    if result.level not in BACKENDS or result.timed_out:
+    if result.level not in BACKENDS or result.timed_out or (result.return_code and _STOPS.search(command)):
         return
     line = line_of(command)
     place = posixpath.join(root, folder)

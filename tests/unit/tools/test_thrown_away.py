@@ -19,8 +19,8 @@ ROOT = Path("/srv/shop")
 HOME = "/srv/kim"
 
 
-def told(command: str, root: Path = ROOT, *, stderr: str = "", level: str = "namespaces") -> str:
-    result = CommandResult(return_code=0, stdout="", stderr=stderr, execution_time=0.0, level=level)
+def told(command: str, root: Path = ROOT, *, stderr: str = "", level: str = "namespaces", code: int = 0) -> str:
+    result = CommandResult(return_code=code, stdout="", stderr=stderr, execution_time=0.0, level=level)
     return "".join(phrase.english for phrase in put_away(command, ".", root, result))
 
 
@@ -89,6 +89,10 @@ def test_what_could_not_be_put_there_or_is_not_confined_is_not_named(monkeypatch
     monkeypatch.setenv("HOME", HOME)
     assert told("cp a.py /tmp/x/b.py", stderr="cp: cannot create regular file '/tmp/x/b.py'") == ""
     assert told("cp a.py ~/b.py", level="none") == ""
+    assert told("make && cp a.out /tmp/a.out", code=2) == ""
+    assert told("set -e; make; cp a.out /tmp/a.out", code=2) == ""
+    assert told("make || exit 1; cp a.out /tmp/a.out", code=1) == ""
+    assert told("cp a.py ~/a.bak; make", code=2)
 
 
 def test_a_long_script_is_soon_looked_through() -> None:
