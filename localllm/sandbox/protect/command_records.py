@@ -40,7 +40,7 @@ class CommandRecord(KnownData, kw_only=True):
     `begun`, `opened`: when the commands and the program began (ns, less a margin, as file times are coarse).
     `started`: no command had begun before; closer than `begun`, and of the file system of the root alone. 0: not known.
     `before`: the entries at protected names, and those of no known kind in repository data (`in_data`).
-    `gone`: config files of repositories that no longer exist. `tops`: protected paths, including empty folders.
+    `gone`: config and `.git` files of repositories that no longer exist. `tops`: protected paths, also empty folders.
     `holders`: the inodes of the folders that the repositories with the config files in `before` are moved with.
     `named`: what the protected files refer to; `places`: see Leads; `linkless`: other paths that may have no symlink.
     The other fields are those of the Reach of that scan, `visited` only as far as it is needed, and `last` with the

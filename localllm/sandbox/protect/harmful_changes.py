@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -207,6 +208,9 @@ class HarmfulChanges:
         if file and file.content and stat.S_ISREG(file.mode) and (said := gitfile_target(file.content)):
             places.append(settings_of(Path(os.path.normpath(top / said)) / "index"))
         contents = [entry.content for entry in map(self._before, dict.fromkeys(places)) if entry and entry.content]
+        if not places[-1].is_relative_to(self._root):  # which no command changes
+            with suppress(OSError, ValueError):
+                contents.append(settings_in(places[-1].parent))
         yield from dict.fromkeys([*contents, *self._in_modules.get(top, ())])
 
     @cached_property

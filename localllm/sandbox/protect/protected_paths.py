@@ -144,6 +144,12 @@ def is_git_settings(path: str) -> bool:
     return parts[-1] == "config" and not any(of_others)
 
 
+def ties_repository(path: str) -> bool:
+    """Return whether a protected path is a git config file, or the `.git` file of a work tree or submodule, by which
+    its remotes are found."""
+    return is_git_settings(path) or folded(f"/{path}").endswith("/.git")
+
+
 def new_folders(paths: Iterable[str], others: Iterable[str]) -> dict[str, list[str]]:
     """Return the outermost folders that are protected with everything in them and contain none of the `others`, each
     with those of the paths that are in it."""

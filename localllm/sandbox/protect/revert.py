@@ -33,17 +33,16 @@ from localllm.sandbox.protect.project_folder import ProjectFolder, moved_error
 from localllm.sandbox.protect.protected_paths import (
     Entry,
     Reach,
-    inode,
-    is_git_settings,
     is_made_in_steps,
     look_at,
+    ties_repository,
 )
 from localllm.sandbox.protect.protected_walk import ProtectedWalk
 from localllm.sandbox.protect.put_back import PutBack, take_in_outputs
 from localllm.sandbox.protect.read_only_pins import ReadOnlyPins
 from localllm.sandbox.protect.referenced_files import ReferencedFiles
 from localllm.sandbox.protect.repositories.git_index import IndexFiles
-from localllm.sandbox.protect.repositories.nested_repositories import folder_that_holds
+from localllm.sandbox.protect.repositories.nested_repositories import holders_of
 from localllm.sandbox.protect.repositories.outer_work_trees import gitfiles_outside
 from localllm.sandbox.protect.repositories.replaced_objects import ReplacedObjects
 from localllm.sandbox.protect.repositories.repository_data import RepositoryData
@@ -217,8 +216,8 @@ class ProtectedFiles:
         self._index_files.believe(reach)
         self._replaced.believe(reach, before)
         self._at_end.believe(self._data.objects(reach))
-        settings = {path: one for path, one in {**last.before, **last.gone, **before}.items() if is_git_settings(path)}
-        gone = {path: entry for path, entry in settings.items() if path not in before}
+        tied = {path: entry for path, entry in {**last.before, **last.gone}.items() if ties_repository(path)}
+        gone = {path: entry for path, entry in tied.items() if path not in before}
         self._put.leave_out_stuck(before)
         above_packages = {folder.rpartition("/")[0] for folder in reach.last}
         if reach.last or not reach.is_complete:
@@ -232,7 +231,7 @@ class ProtectedFiles:
             before=before,
             in_data=frozenset(in_data),
             gone=gone,
-            holders={path: inode(folder_that_holds(self._root / path)) for path in settings.keys() & before.keys()},
+            holders=holders_of(self._root, before),
             tops=tuple(tops),
             named=referenced.named,
             places=referenced.places,

@@ -4,12 +4,14 @@ another remote, while `git status` says the same in both."""
 import os
 import struct
 import time
+from collections.abc import Iterable
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from localllm.base.folded_names import folded
 from localllm.sandbox.git_config import parse
+from localllm.sandbox.protect.protected_paths import inode, is_git_settings
 from localllm.sandbox.protect.repositories.git_files import led_to
 from localllm.sandbox.protect.repositories.git_settings import local_address
 from localllm.sandbox.protect.repositories.index_entries import (
@@ -110,6 +112,11 @@ def folder_that_holds(settings: Path) -> Path:
     """Return the folder that is moved with the repository which has these settings: around its `.git`, or its data."""
     data = settings.parent
     return data.parent if folded(data.name) == ".git" else data
+
+
+def holders_of(root: Path, paths: Iterable[str]) -> dict[str, int]:
+    """Return the inodes of the folders that hold the repositories with those of the paths that are config files."""
+    return {path: inode(folder_that_holds(root / path)) for path in filter(is_git_settings, paths)}
 
 
 def _tracked_in(content: bytes, size: int) -> _Tracked:

@@ -84,6 +84,29 @@ def test_a_repository_keeps_its_remote_where_it_is_moved_and_worked_in(root: Pat
     assert files.end() == ()
 
 
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_a_work_tree_is_not_replaced_in_two_commands(root: Path, tmp_path: Path, *, is_outside: bool) -> None:
+    mine, tree = tmp_path.resolve() / "mine" if is_outside else root, root / "wt"
+    git(mine, "init", "-q")
+    git(mine, "commit", "-q", "--allow-empty", "-m", "a")
+    git(mine, "worktree", "add", "-q", str(tree))
+    files = ProtectedFiles(root, None, is_listed=lambda _host: True)
+    files.begin()
+    (tree / ".git").unlink()
+    if not is_outside:
+        shutil.rmtree(root / ".git/worktrees/wt")
+    files.end()
+    (tree / ".git").unlink(missing_ok=True)  # or the user does
+    files.begin()
+    files.end()
+    files.begin()
+    init(tree, FAR)
+    assert "wt/.git/config" in files.end()
+    files.begin()
+    git(mine, "worktree", "add", "-qf", "--detach", str(tree / "other"))
+    assert is_outside or files.end() == ()
+
+
 def test_a_repository_moves_with_its_work_trees(root: Path) -> None:
     git(root / "clone", "commit", "-q", "--allow-empty", "-m", "a")
     git(root / "clone", "worktree", "add", "-q", "--detach", "tree")
