@@ -53,11 +53,54 @@ def unread_files(request: str, answer: str, messages: Sequence[Message], root: P
     if not _READS.search(request):
         return []
     asked = [path for path in paths_in(request)[:_MOST_NAMED] if (root / path).is_file() and path not in known]
-    if len(asked) < _FEWEST or any("<file " in one.text or "<stdin>" in one.text for one in _of_user(messages)):
+    if len(asked) < _FEWEST:
         return []
     said = "\n".join(one for one in sentences_in(answer) if not _NEGATED.search(one))
     claimed = [path for path in asked if path.rpartition("/")[2] in said]
-    if not claimed:
+    return _not_looked_at(claimed, messages, root, {*known, *asked}) if claimed else []
+
+
+_RENDERS = late_pattern(
+    r"(?i)\b(?:convert|turn|translat|summari[sz]|export|extract|list|tabulat|transform|document|writ|put|sav|collect)"
+    r"(?:e|s)?\b|にして|変換|まとめ|書[いき]|保存|抽出|一覧|要約|訳し|出力"
+)
+
+
+def unread_source(request: str, messages: Sequence[Message], root: Path, known: set[str], written: set[str]) -> str:
+    """Return the file from which the request orders to make another one, if that was `written` by the tools for files,
+    and nothing that was read names it; "" otherwise."""
+    if not _RENDERS.search(request):
+        return ""
+    paths = [*_named(request, root)][:_MOST_NAMED]
+    made = [path for path in paths if path.removeprefix("./") in written]
+    sources = [path for path in paths if path not in made and (root / path).is_file()]
+    if len(sources) != 1 or len(made) != 1 or sources[0] in known:
+        return ""
+    source, target = (rf"[`「'\"]?{re.escape(path)}[`」'\"]?" for path in (sources[0], made[0]))
+    is_order = re.search(
+        r"(?i)\b(?:of|from|in|convert|translate|turn|summari[sz]e|export|document|list) (?:the )?(?:\w{1,20} )?"
+        rf"{source}[^\n]{{0,80}}?\b(?:to|into|as|in) (?:an? |the )?(?:\w{{1,20}} ){{0,2}}{target}"
+        rf"|{source} ?(?:の|を|から)[^\n]{{1,80}}?{target} ?[にへ]",
+        request,
+    )
+    return sources[0] if is_order and _not_looked_at(sources, messages, root, {*known, *written}) else ""
+
+
+_PATH = late_pattern(r"[^\s`'\"「」『』（）()、。,]{1,200}\.[A-Za-z](?a:\w{0,7})(?!(?a:\w)|\.(?a:\w))")
+_GLUE = late_pattern(r"(?<=[をのにへはとがも])")
+
+
+def _named(request: str, root: Path) -> Iterator[str]:
+    """Yield the files that a request names, also in Japanese letters and without a blank before them."""
+    for found in _PATH.findall(request):
+        parts = _GLUE.split(found)
+        ends = ("".join(parts[first:]) for first in range(len(parts)))
+        yield next((one for one in ends if (root / one).is_file()), found)
+
+
+def _not_looked_at(claimed: Sequence[str], messages: Sequence[Message], root: Path, seen: set[str]) -> list[str]:
+    """Return the files that no call names, nor does what one has printed. `seen`: files whose programs are seen."""
+    if any("<file " in one.text or "<stdin>" in one.text for one in _of_user(messages)):
         return []
     calls = [call for one in messages if isinstance(one, AssistantMessage) for call in one.tool_calls]
     written = {call.id: (call.name, arguments_in(call.arguments)) for call in calls}
@@ -65,7 +108,7 @@ def unread_files(request: str, answer: str, messages: Sequence[Message], root: P
     commands = [str(arguments.get("command") or "") for _name, arguments in written.values()]
     if any(call.name in _READS_UNSEEN for call in calls) or any(map(_WHOLE.search, texts)):
         return []
-    if any(_EVERY_FILE.search(one) or _runs_unseen(one, root, {*known, *asked}) for one in commands if one):
+    if any(_EVERY_FILE.search(one) or _runs_unseen(one, root, seen) for one in commands if one):
         return []
     for one in messages:
         if isinstance(one, ToolMessage) and one.name != "list_files":
@@ -163,7 +206,14 @@ def findings(state: RunState, text: str, tools: ToolSystem, facts: RunFacts, pos
     messages, root = state.history.messages, tools.root
     if facts.calls and not state.history.generation:
         known = {made.path for made in tools.changes.made_since(0)} | facts.changed.keys()
-        if paths := unread_files(state.query, text, messages, root, known):
+        paths = unread_files(state.query, text, messages, root, known)
+        if (
+            not paths
+            and facts.edited
+            and (source := unread_source(state.query, messages, root, known, {*facts.edited}))
+        ):
+            paths = [source]
+        if paths:
             listed = some_of(paths)
             reason = Phrase("{path} was not read", path=listed)
             yield Finding("files_not_read", reason, contradicts=False, params={"paths": str(listed)})

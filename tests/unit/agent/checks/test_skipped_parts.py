@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from localllm.agent.checks.completion_checks import Finishing
-from localllm.agent.checks.skipped_parts import unnoted_items, unread_files
+from localllm.agent.checks.skipped_parts import unnoted_items, unread_files, unread_source
 from localllm.agent.history import History
 from localllm.agent.middleware import Inject, RunState
 from localllm.base.errors import SafetyViolationError
@@ -153,3 +153,33 @@ async def test_numbers_after_refused_calls(tmp_path: Path, results: list[ToolRes
     said: Any = Completion(AssistantMessage(answer), "stop", Usage())
     decision = await finishing.after_answer(state, said)
     assert (isinstance(decision, Inject) and "You have read nothing" in decision.text) == told
+
+
+TABLE = did("write_file", "Created API.md (3 lines).", file_path="API.md", content="| add | name, price |")
+TO_CSV = "概要.md の表を CSV にして 予定.csv に保存して"
+CSV = did("write_file", "Created 予定.csv (2 lines).", file_path="予定.csv", content="1月,設計")
+
+
+@each(
+    ("request_", "messages", "written", "source"),
+    [
+        ("Write the functions of cart.py as a table into API.md", TABLE, "API.md", "cart.py"),
+        ("Document cart.py in API.md", TABLE, "API.md", "cart.py"),
+        ("Convert cart.py to API.md", [*did("list_files", "cart.py", path="."), *TABLE], "API.md", "cart.py"),
+        (TO_CSV, CSV, "予定.csv", "概要.md"),
+        (TO_CSV, [*did("read_file", "| 月 | 作業 |", file_path="概要.md"), *CSV], "予定.csv", ""),
+        (TO_CSV, [*did("run_command", "| 月 | 作業 |", command="cat *.md"), *CSV], "予定.csv", ""),
+        ("Document cart.py in API.md", [*did("search_files", "cart.py:1: def", query="def"), *TABLE], "API.md", ""),
+        ("Write a test for cart.py into API.md", TABLE, "API.md", ""),
+        ("Put a link to cart.py into API.md", TABLE, "API.md", ""),
+        ("Write in API.md that cart.py is old", TABLE, "API.md", ""),
+        ("API.md に cart.py へのリンクを書いて", TABLE, "API.md", ""),
+        ("Document cart.py in API.md", TABLE, "other.md", ""),
+    ],
+)
+def test_a_source_of_which_nothing_was_read(
+    tmp_path: Path, request_: str, messages: list[Message], written: str, source: str
+) -> None:
+    for name in ("cart.py", "概要.md"):
+        (tmp_path / name).write_text("x")
+    assert unread_source(request_, messages, tmp_path, set(), {written}) == source
