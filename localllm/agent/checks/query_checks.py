@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from localllm.agent.checks.findings import LONGEST_COMMAND, Finding, short_command
-from localllm.agent.checks.sql_queries import Query, single_number
+from localllm.agent.checks.sql_queries import Query, printed_by, single_number, versions_in
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases.phrase_search import without_code
 from localllm.base.i18n import Phrase
@@ -75,6 +75,9 @@ def findings(query: Query | None, every_row: str, request: str, answer: str, kno
         yield Finding("every_row", reason, contradicts=False, params={"statement": every_row})
     if query is None or phrases.admits_failure(answer) or sum(map(len, known)) > _LONGEST:
         return
+    if not query.is_sql:
+        yield from _of_command(query, request, answer, known)
+        return
     said = _numbers(_DURATION.sub(" ", _DATE.sub(" ", _MARKER.sub("", without_code(answer)))))
     if query.error:
         stated = {value for text in known for value, _step in _numbers(text).values()}
@@ -96,6 +99,41 @@ def findings(query: Query | None, every_row: str, request: str, answer: str, kno
             "the query printed {printed}, and the answer says {number}", printed=f"{printed:,g}", number=new
         )
         yield Finding("other_number", reason, contradicts=False, params={"printed": f"{printed:,g}", "number": new})
+
+
+def _of_command(query: Query, request: str, answer: str, known: Sequence[str]) -> Iterator[Finding]:
+    """Yield the number, or the version, that a short answer has in place of the one that the only command printed."""
+    printed = printed_by(query.command, query.output)
+    if not printed or len(answer) > _LONGEST_ANSWER or phrases.needs_nothing(answer):
+        return
+    if printed.count(".") > 1:
+        others = [one for one in versions_in(answer) if not (printed.startswith(one) or one.startswith(printed))]
+        is_said = len(others) < len(versions_in(answer)) or any(one in text for one in others for text in known)
+        new = others[0] if others and not is_said else ""
+    elif _ASKS_NUMBER.search(request) or _ASKS_COUNT.search(request):
+        said = _numbers(_DURATION.sub(" ", _DATE.sub(" ", _MARKER.sub("", without_code(answer)))))
+        is_count = bool(_ASKS_COUNT.search(request)) and not _RECKONED.search(answer)
+        number = float(printed.replace(",", ""))
+        new = _other_number(number, said, answer, known, is_count=is_count) if len(said) == 1 else ""
+    else:
+        return
+    if new and sum(map(str.isdigit, new)) < _LONG:
+        params = {"command": short_command(query.command), "printed": printed, "number": new}
+        reason = Phrase("{command} printed {printed}, and the answer says {number}", **params)
+        yield Finding("other_output", reason, contradicts=False, params=params)
+
+
+_LONGEST_ANSWER = 200
+_LONG = 6  # digits; such a number is looked for in all outputs anyway
+_ASKS_NUMBER = late_pattern(
+    r"(?i)\bwhat (?:is|are|was|does|do|did|will)\b|\breturns?\b|\bhow (?:long|large|big|much)\b"
+    r"|返[すり]|いくら|値は|結果"
+)
+_RECKONED = late_pattern(
+    r"(?i)\b(?:header|excluding|without|minus|less|except|apart|including|plus|with|not counting|besides|half|each)\b"
+    r"|ヘッダ|見出し|除[いく]|含[みめ]|引[いく]|以外|うち|半[分数]|合わせ"
+)
+"""Matches an answer that may tell of a part of what was counted."""
 
 
 def _other_number(

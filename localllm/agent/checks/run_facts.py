@@ -151,7 +151,7 @@ class RunFacts:
         self.failed_change: Crash | None = None
         """The newest that was to move, format or otherwise change files, if it failed."""
         self.query: Query | None = None
-        """The newest command that has succeeded or failed, if it was a query of a database."""
+        """The newest command that has ended, if it was a query of a database, or the first and printed a number."""
         self.every_row = ""
         """A statement that has changed every row of a table."""
         self.may_have_changed = False
@@ -295,9 +295,9 @@ class RunFacts:
         code = _code_of(payload, kind, command, output)
         failed = Crash(command, error_line(output), self.calls) if payload["return_code"] else None
         self._note_deeds(command, kind, failed, has_changed=bool(changed))
-        from localllm.agent.checks.sql_queries import is_query, query_of  # most runs begin without a command
+        from localllm.agent.checks.sql_queries import query_of  # most runs begin without a command
 
-        self.query = query_of(command, int(payload["return_code"]), output) if is_query(command) else None
+        self.query = query_of(command, int(payload["return_code"]), output, is_first=self.calls == 1)
         self.every_row = self.every_row or (self.query.every_row if self.query else "")
         self._note_git(command, int(payload["return_code"]), output)
         if commits(command):

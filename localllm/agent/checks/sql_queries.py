@@ -1,4 +1,5 @@
-"""Recognise commands that query a database, and what they print: an error, or a single number."""
+"""Recognise commands that query a database, and what they print: an error, or a single number. Any other command whose
+output is one line with a number is taken for a query of that."""
 
 import re
 
@@ -27,6 +28,7 @@ class Query(msgspec.Struct, frozen=True):
     output: str
     error: str = ""
     every_row: str = ""
+    is_sql: bool = True
 
 
 def is_query(command: str) -> bool:
@@ -34,8 +36,14 @@ def is_query(command: str) -> bool:
     return bool(_CLIENT.search(command))
 
 
-def query_of(command: str, code: int, output: str) -> Query:
-    """Return what is known of such a command from its exit code and output."""
+def query_of(command: str, code: int, output: str, *, is_first: bool = False) -> Query | None:
+    """Return what is known of a query from its exit code and output; of another command only if it is the first call
+    and has printed a single number, else None."""
+    if not is_query(command):
+        is_single = (
+            is_first and code == 0 and len(output.split("\n")) <= _MOST_LINES and bool(printed_by(command, output))
+        )
+        return Query(command, output, is_sql=False) if is_single else None
     error = sql_error(command, output) or (error_line(output) or f"exit code {code}" if code else "")
     if error:
         return Query(command, output, error)
@@ -54,6 +62,29 @@ def sql_error(command: str, output: str) -> str:
 def only_queries(command: str) -> bool:
     """Return whether a database's client only shows what is there."""
     return bool(is_query(command) and _READING.search(command)) and "<" not in command
+
+
+_MOST_LINES = 5  # with the empty ones between its parts
+_COUNTED = late_pattern(r"\s*(\d{1,15}) \S+\s*", re.ASCII)
+_VERSION = late_pattern(r"(?<![\w.-])v?(\d{1,4}(?:\.\d{1,5}){1,3})(?![\w.]*\d)", re.ASCII)
+
+
+def printed_by(command: str, output: str) -> str:
+    """Return the number, or the version, that is in the one line that a command other than a query has printed."""
+    line = output.strip()
+    if not line or "\n" in line:
+        return ""
+    if _NUMBER.fullmatch(line):
+        return line
+    if counted := _COUNTED.fullmatch(line) if re.search(r"\bwc -\w\b", command) else None:
+        return counted[1]
+    versions = _VERSION.findall(line) if "version" in command or " -V" in command else []
+    return versions[0] if len(versions) == 1 else ""
+
+
+def versions_in(text: str) -> list[str]:
+    """Return the versions that a text names: 3.11.7."""
+    return _VERSION.findall(text.replace("`", " "))
 
 
 def single_number(output: str) -> float | None:

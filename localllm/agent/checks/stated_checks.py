@@ -80,6 +80,12 @@ class StatedChecks:
         known = [one.text for one in state.history.messages if not isinstance(one, AssistantMessage)]
         known = [one for one in known if one not in own]
         query = None if facts.edited else facts.query
+        if (
+            query
+            and not query.is_sql
+            and (facts.calls > 1 or facts.changed or request_phrases.asks_for_change(state.goal))
+        ):
+            query = None  # the number may be of something else
         for one in query_checks.findings(query, facts.every_row, state.goal, text, known):
             own.add(remark(one.name, **one.params) if one.name else "")
             yield one

@@ -37,8 +37,71 @@ def names(
     request: str, output: str, answer: str, command: str = 'sqlite3 shop.db "select 1"', code: int = 0
 ) -> list[str]:
     query = query_of(command, code, output)
+    assert query
     known = [request, output]
     return [one.name or "" for one in findings(query, query.every_row, request, answer, known)]
+
+
+def of_command(request: str, command: str, output: str, answer: str) -> list[str]:
+    query = query_of(command, 0, output, is_first=True)
+    known = [request, output]
+    return [str(one.reason) for one in findings(query, "", request, answer, known)]
+
+
+COUNT = "How many tests are there?"
+LINES = "How many lines has shop/cart.py?"
+WC = "wc -l shop/cart.py"
+
+
+@each(
+    ("request_", "command", "output", "answer", "number"),
+    [
+        (LINES, WC, "24 shop/cart.py\n\n", "It has 40 lines.", "40"),
+        ("shop/cart.py は何行?", WC, "24 shop/cart.py\n\n", "40行です。", "40"),
+        (COUNT, "grep -c 'def test' tests/test_cart.py", "3\n", "There are 5 tests.", "5"),
+        ("How many commits are there?", "git rev-list --count HEAD", "1\n", "There are 4 commits.", "4"),
+        ("Which Python is it?", "python3 --version", "Python 3.11.7\n", "Python 3.8.10.", "3.8.10"),
+        ("What does with_tax(100, 0.08) return?", "python3 -c 'p()'", "108.0\n", "It returns 108.8.", "108.8"),
+        ("合計は何個?", "python3 -c 'p()'", "77\n", "75個です。", "75"),
+    ],
+)
+def test_another_number_than_the_only_output(
+    request_: str, command: str, output: str, answer: str, number: str
+) -> None:
+    assert [one.endswith(f"and the answer says {number}") for one in of_command(request_, command, output, answer)] == [
+        True
+    ]
+
+
+@each(
+    ("request_", "command", "output", "answer"),
+    [
+        (LINES, WC, "24 shop/cart.py\n\n", "It has 24 lines."),
+        (LINES, WC, "24 shop/cart.py\n\n", "24 lines; 3 of them are empty."),
+        (COUNT, "grep -c 'def test' tests/test_cart.py", "3\n", "Three, all in tests/test_cart.py:10."),
+        (COUNT, "grep -c 'def test' tests/test_cart.py", "3\n", "テストは三つです。"),
+        (COUNT, "ls tests", "a.py\nb.py\n", "There are 5 tests."),
+        ("How many rows has data.csv?", "wc -l data.csv", "25 data.csv\n", "24 rows, without the header."),
+        ("Which Python is it?", "python3 --version", "Python 3.11.7\n", "Python 3.11."),
+        ("Which Python is it?", "python3 --version", "Python 3.11.7\n", "3.11.7; the project needs 3.8 or newer."),
+        ("How large is it?", "stat -c %s a.bin", "1048576\n", "1 MB"),
+        ("How large is it?", "stat -c %s a.bin", "1048576\n", "About 1.05 million bytes."),
+        ("Does it work?", "python3 a.py", "42\n", "Yes, since Python 3.8."),
+        ("What does it print?", "python3 a.py", "0.1234\n", "12.3 %"),
+        ("What is the total with 10 % tax?", "python3 a.py", "100\n", "110"),
+    ],
+)
+def test_the_only_output_in_another_form(request_: str, command: str, output: str, answer: str) -> None:
+    assert of_command(request_, command, output, answer) == []
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("answer", "count"), [("There are 5 tests.", 1), ("There are 3 tests.", 0)])
+async def test_a_run_of_one_command(tmp_path: Path, answer: str, count: int) -> None:
+    turns = [call("run_command", command="echo 3"), *[answer] * 3]
+    agent = make_agent(scripted(*turns), tmp_path)
+    result = await agent.execute_query(COUNT)
+    assert len([one for one in result.unverified if "printed 3" in str(one)]) == count
 
 
 @each(
@@ -170,5 +233,7 @@ async def test_the_model_is_told_once_and_the_user_at_last(tmp_path: Path) -> No
 
 
 def test_what_is_known_of_a_query() -> None:
-    assert query_of("sqlite3 a.db 'UPDATE o SET x=1'", 0, "").every_row == "UPDATE o"
+    query = query_of("sqlite3 a.db 'UPDATE o SET x=1'", 0, "")
+    assert query
+    assert query.every_row == "UPDATE o"
     assert query_of("sqlite3 a.db 'select 1'", 1, "") == Query("sqlite3 a.db 'select 1'", "", "exit code 1")
