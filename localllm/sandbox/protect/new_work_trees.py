@@ -159,18 +159,25 @@ class NewWorkTrees:
 
 
 def moved_data(root: Path, git: Path, before: Mapping[str, Entry]) -> Path | None:
-    """Return the data of the linked work tree with the file `git`, if that tree was moved there as a plain folder: the
-    data still names its place from before, where nothing is left. Git finds it all the same."""
+    """Return the data of the linked work tree with the file `git`, if that tree was moved there as a plain folder: a
+    `.git` from before led to it, in a folder where nothing is left, and there is none at the place that the data names.
+    Git finds it all the same."""
     said = led_to(git)
     data = find_plain(root, git.parent / said) if said else None
     if data is None or data.parent.name != "worktrees" or git.parent == root or find_plain(root, git) != git:
         return None
-    old = linked_git(data)
-    if not old.is_relative_to(root) or has_entries(old.parent):
+    named = linked_git(data)
+    if not named.is_relative_to(root) or os.path.lexists(named):
         return None
-    entry = before.get(str(old.relative_to(root)))
-    led = gitfile_target(entry.content) if entry and entry.content and stat.S_ISREG(entry.mode) else ""
-    return data if led and os.path.normpath(old.parent / led) == str(data) else None
+    trees = (root / path.removesuffix("/.git") for path, entry in before.items() if _leads_to(root, path, entry, data))
+    return data if any(not has_entries(tree) for tree in trees) else None
+
+
+def _leads_to(root: Path, path: str, entry: Entry, data: Path) -> bool:
+    if not path.endswith("/.git") or not entry.content or not stat.S_ISREG(entry.mode):
+        return False
+    said = gitfile_target(entry.content)
+    return bool(said) and os.path.normpath((root / path).parent / said) == str(data)
 
 
 def _remotes(settings: bytes) -> list[str]:
