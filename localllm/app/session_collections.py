@@ -7,7 +7,6 @@ from localllm.agent.history import History
 from localllm.base import logs
 from localllm.base.errors import KnowledgeBaseError
 from localllm.llm.model_profiles import Profile
-from localllm.rag import guide
 
 if TYPE_CHECKING:
     from localllm.rag.knowledge_base import KnowledgeBase
@@ -22,6 +21,8 @@ class SessionCollections:
         self.knowledge = knowledge
         self.are_offered = knowledge is not None
         if before is not None and before.is_answered:
+            from localllm.rag import guide  # most sessions have no collections
+
             self.are_offered = guide.HEAD in before.messages[0].text
         self._told: set[str] | None = None
         self._failure = ""
@@ -30,8 +31,10 @@ class SessionCollections:
         """Return the guidance for the system prompt; "" without collections. Reads small files, or calls a server."""
         collections = self._all()
         self._told = {one.name for one in collections}
-        if not self.are_offered or profile.name == "embedded":
+        if not (self.are_offered and collections) or profile.name == "embedded":
             return ""
+        from localllm.rag import guide
+
         return guide.guide(collections, brief=profile.brief)
 
     def take_news(self) -> str:
@@ -43,7 +46,11 @@ class SessionCollections:
         if known is None:  # a resumed session
             return ""
         new = [one for one in collections if one.name not in known]
-        return guide.announcement(new) if new else ""
+        if not new:
+            return ""
+        from localllm.rag import guide
+
+        return guide.announcement(new)
 
     def take_failure(self) -> str:
         """Return why the collections could not be listed, once; otherwise ""."""

@@ -11,7 +11,6 @@ from typing import Literal
 
 import msgspec
 
-from localllm.base.birth_times import birth_time
 from localllm.base.errors import ConfigurationError
 from localllm.base.jsontext import decode_json
 from localllm.base.paths import state_folder
@@ -117,6 +116,8 @@ class RememberedRules:
 
     @cached_property
     def _born(self) -> str:
+        from localllm.base.birth_times import birth_time  # few projects have rules of their own
+
         return birth_time(self._folder)
 
     def _stamp(self) -> _Stamp | None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from localllm.base import birth_times
 from localllm.base.birth_times import birth_time
 from localllm.base.errors import ConfigurationError
-from localllm.safety import saved_rules
 from localllm.safety.rules import Rule
 from localllm.safety.saved_rules import Remembered, RememberedRules
 
@@ -110,7 +110,7 @@ def test_where_the_age_of_a_folder_is_not_known_the_path_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "rules.json"
-    monkeypatch.setattr(saved_rules, "birth_time", lambda _path: "")
+    monkeypatch.setattr(birth_times, "birth_time", lambda _path: "")
     RememberedRules(file, tmp_path).add(MAKE, "project")
     assert RememberedRules(file, tmp_path).rules() == [MAKE]
     monkeypatch.undo()
