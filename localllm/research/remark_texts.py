@@ -30,7 +30,10 @@ def _translated(said: Remark, language: str) -> str:
     if any(re.search("[{}]", _FIELD.sub("", text)) for text in (said.text, said.plural)):
         return said.text
     text = Counted(said.text, said.plural) if said.plural else said.text
+    params, into = dict(said.params), language or spoken()
+    if isinstance(reason := params.get("reason"), str) and not re.search("[{}]", reason):
+        params["reason"] = translated(into, reason)  # some of them are texts of ours, kept in English
     try:
-        return translated(language or spoken(), text, **said.params)
+        return translated(into, text, **params)
     except (KeyError, ValueError, TypeError):  # no such value, or of the wrong type
         return said.text

@@ -20,6 +20,15 @@ def test_values_are_put_into_the_texts_of_ours() -> None:
     assert in_words(remark("{limit} {limit:?time/times}", limit=2)) == "2 times"
 
 
+def test_a_reason_of_ours_is_in_the_language_of_the_report() -> None:
+    what = ERRORS["duckduckgo_failed"].what
+    said = in_words(Remark(what, {"reason": "its name cannot be resolved"}), "ja")
+    assert "名前を解決できません" in said
+    assert "cannot be resolved" not in said
+    assert "{x} is odd" in in_words(Remark(what, {"reason": "{x} is odd"}), "ja")
+    assert "Own words" in in_words(Remark(what, {"reason": "Own words"}), "ja")
+
+
 @pytest.mark.parametrize("key", ERRORS)
 def test_what_every_error_says_is_one_of_ours(key: str) -> None:
     """What an error says may be a remark: here each value is the number 7."""
