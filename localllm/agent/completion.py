@@ -165,6 +165,16 @@ class Repetitions:
         self._newest: deque[tuple[int, str]] = deque()
 
 
+def said_of_retry(error: LLMConnectionError, seconds: float) -> str:
+    """Return the notice that a request is sent again after a pause, which may be none."""
+    if seconds < _AT_ONCE:
+        return _("{what} Trying again at once.", what=error.what)
+    return _("{what} Trying again in {seconds:.1f} s.", what=error.what, seconds=seconds)
+
+
+_AT_ONCE = 0.05  # seconds
+
+
 async def ask(
     client: LLMClient,
     messages: tuple[Message, ...],
@@ -196,7 +206,7 @@ async def ask(
 
     def tell(error: LLMConnectionError, seconds: float) -> None:
         clock.start()
-        note(_("{what} Trying again in {seconds:.1f} s.", what=error.what, seconds=seconds))
+        note(said_of_retry(error, seconds))
 
     def note(text: str) -> None:
         emit(Notice(text=text, level="warning"))

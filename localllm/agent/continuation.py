@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from localllm.agent.completion import ask
+from localllm.agent.completion import ask, said_of_retry
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.system_prompt import remark
 from localllm.base.errors import LLMConnectionError
@@ -206,7 +206,7 @@ class Answer:
         return True
 
     def _tell(self, error: LLMConnectionError, seconds: float) -> None:
-        text = _("{what} Trying again in {seconds:.1f} s.", what=error.what, seconds=seconds)
+        text = said_of_retry(error, seconds)
         self._emit(Notice(text=text, level="warning"))
 
 
