@@ -220,7 +220,7 @@ def _is_whole(file: Path, root: Path, block: Block) -> bool:
         if not block.path:
             return False
         text = read_regular(file.resolve(), _LARGEST).decode()
-    except (OSError, ValueError):
+    except (OSError, ValueError, RuntimeError):  # also a link that leads to itself
         return False
     old = {line.strip() for line in text.splitlines()} - {""}
     return len(old & {line.strip() for line in block.body.splitlines()}) * 2 > len(old)

@@ -18,6 +18,7 @@ from localllm.agent.checks.findings import Finding
 from localllm.agent.checks.git_checks import unfinished_merge
 from localllm.agent.checks.run_facts import DOCUMENTS, RunFacts
 from localllm.agent.checks.test_run_checks import TestRunChecks
+from localllm.agent.checks.unreadable_places import unless_unreadable
 from localllm.agent.checks.work_checks import WorkChecks
 from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.phrases import answer_phrases as phrases
@@ -224,7 +225,7 @@ class Finishing(Middleware):
                 state.emit(Notice(text=_wrong_language(name)))
                 return Inject(remark(name))
         self._listing.forget()
-        findings = [] if answer.finish_reason in _BROKEN_OFF else await self._findings(state, text)
+        findings = [] if answer.finish_reason in _BROKEN_OFF else await unless_unreadable(self._findings(state, text))
         if not is_last and len(self._told) < _MOST_REMARKS:
             for finding in findings:
                 if finding.name and finding.name not in self._told:
@@ -248,7 +249,8 @@ class Finishing(Middleware):
         first = "" if self._tools.is_attended else self._first.before(last, self._tools.changes.position)
         if not first or self._first.is_about_place:
             return first
-        return "" if any(finding.name for finding in await self._findings(state, first)) else first
+        again = await unless_unreadable(self._findings(state, first))
+        return "" if any(finding.name for finding in again) else first
 
     # Announcements.
 

@@ -204,7 +204,8 @@ class TestFiles:
         (root / "b.py").write_bytes(b"\xff\xfe\0")
         (root / "dir.py").mkdir()
         os.mkfifo(root / "pipe.py")  # opened as a file, it would wait for a writer for good
-        for path in ("b.py", "dir.py", "pipe.py"):
+        (root / "round.py").symlink_to("round.py")
+        for path in ("b.py", "dir.py", "pipe.py", "round.py", f"{'n' * 300}.py"):
             assert calls_in(block(CODE, before=path), root, announces) == ()
 
 
