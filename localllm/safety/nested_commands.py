@@ -50,8 +50,8 @@ _STRING = late_pattern(
     r"""'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`""", re.DOTALL
 )
 _GLUED_CODE = late_pattern(r"-[A-Za-z]*?[ceE].+", re.DOTALL)
-_LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?", re.DOTALL)
-"""The dynamic loader, which starts programs: `/lib64/ld-linux-x86-64.so.2 PROGRAM`."""
+_LOADER = late_pattern(r"ld(?:[-\d].*)?\.so(?:\..*)?|qemu-\w+", re.DOTALL)
+"""The dynamic loader, which starts programs (`/lib64/ld-linux-x86-64.so.2 PROGRAM`), and other machines' emulators."""
 
 _CALL = late_pattern(r"(?<![\w.])([\w.]++)\s*+\(")
 _LISTS = late_pattern(r"\bqw\b|[(){}\[\]|/]")  # delimiters of words in perl and ruby: qw(git push), %x{git push}
@@ -115,7 +115,9 @@ _NAMES_OF_RUNNERS = (
     "s6-setuidgid gosu su-exec setpriv capsh runuser tini dumb-init rlwrap direnv mise asdf poetry uv pipenv pnpm "
     "npm npx yarn bunx bundle conda mamba nix nix-shell docker podman kubectl tmux screen watchexec nodemon ccache "
     "distcc torsocks proxychains cpulimit trickle eatmydata dotenv op aws-vault sem chronic ts ifne lckdo retry "
-    "annotate-output toybox busybox watch hyperfine"
+    "annotate-output toybox busybox watch hyperfine ssh-agent cmake logsave runcon keyctl dtach abduco envdir "
+    "cross-env pyenv rbenv nodenv goenv jenv volta fnm hatch pdm rye pixi tox nox doppler infisical docker-compose "
+    "podman-compose nerdctl apptainer singularity distrobox toolbox lxc"
 )
 _RUNNERS = frozenset(_NAMES_OF_RUNNERS.split())
 """Programs that run another one named in their arguments; how many arguments are their own varies too much. Trailing

@@ -151,6 +151,15 @@ WRAPPERS = [
     *("vim -c '!{}' f", "luajit -e 'os.execute(\"{}\")'", "socat - EXEC:'{}'", "ed <<< '!{}'", "echo '{}' | at now"),
     *("GIT_SSH_COMMAND='{}' git fetch", "GIT_EXTERNAL_DIFF='{}' git diff", "MANPAGER='{}' man x", "psql -c '\\! {}'"),
     *("sqlite3 x '.shell {}'", "expect -c 'spawn {}'", "docker run --rm x {}", "bind -x '\"x\":{}'", "rg --pre '{}' x"),
+    *(
+        "ssh-agent {}",
+        "cmake -E env {}",
+        "logsave f {}",
+        "qemu-x86_64 /usr/bin/{}",
+        "qemu-aarch64 -L / {}",
+        "hatch run {}",
+    ),
+    *("pyenv exec {}", "tox exec -- {}", "docker-compose exec s {}", "dtach -n s {}", "distrobox enter a -- {}"),
 ]
 
 
