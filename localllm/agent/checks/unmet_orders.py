@@ -273,9 +273,11 @@ def _unmet_place(value: OrderedValue, others: Iterable[str], written: Written) -
             break
         lines = [line for line in written.texts[path].splitlines() if key.search(line)]
         added = [line for line in written.added.get(path, ()) if not any(one.search(line) for one in other_keys)]
-        literals = [literal_in(line, key, path) for line in lines]
+        literals, new = [literal_in(line, key, path) for line in lines], written.added.get(path, ())
         is_trusted = value.is_plain and any(map(key.search, added))
-        if is_trusted or None in literals or any(map(is_in, ("\n".join(lines), "\n".join(added)))):
+        found = zip(lines, literals, strict=True)
+        may_be = any(literal is None and (value.is_plain or line in new) for line, literal in found)
+        if is_trusted or may_be or any(map(is_in, ("\n".join(lines), "\n".join(added)))):
             if not named:
                 return ()
         elif path not in written.new:

@@ -228,14 +228,14 @@ def _pairs(said: str, quoted: list[str], headed: tuple[str, ...] | None = None) 
         if match["verb"] is None and not verb and not _ITEM.match(clause):
             continue
         key = _key_of(match["key"], quoted)
-        value, is_plain = _value_at(match["value"], quoted)
+        value, is_plain = _value_at(match["value"], quoted, is_file=not _CONSTANT.fullmatch(key))
         if value.endswith("%") and (verb in _BY_SHARE or " of " in match["value"]):
             continue
         is_label = match["join"] == " " and not _NUMBERED.isdisjoint(key.lower().split())
         if not value or (verb == "rename" and key.lower() not in _PRONOUNS) or is_label:
             continue
         one = OrderedValue("" if key.lower() in _PRONOUNS else key, value, is_plain=is_plain or bool(loose))
-        pairs.append((one, paths_in(clause)))
+        pairs.append((one, [path for path in paths_in(clause) if path != value]))
     for number, (one, paths) in enumerate(pairs):
         behind = next((others for _, others in pairs[number:] if others), ())
         before = next((others for _, others in pairs[number::-1] if others), headed or leading)
@@ -246,8 +246,12 @@ def _key_of(written: str, quoted: list[str]) -> str:
     return _unmasked(written, quoted).strip("`'\"")
 
 
-def _value_at(text: str, quoted: list[str]) -> tuple[str, bool]:
-    """Return the value at the beginning of a text, and whether it is a plain word; "" if there is none."""
+_CONSTANT = late_pattern(r"(?a:[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)")
+
+
+def _value_at(text: str, quoted: list[str], *, is_file: bool = True) -> tuple[str, bool]:
+    """Return the value at the beginning of a text, and whether it is a plain word; "" if there is none. `is_file`:
+    what looks like the name of a file is one: of a constant it is the value (ALLOWED_HOSTS to example.com)."""
     if mask := re.match(_MASK, text):
         return _unmasked(mask[0], quoted), False
     if text[0].isdigit() or text[0] in "+-" or text[0].isalpha():
@@ -259,7 +263,7 @@ def _value_at(text: str, quoted: list[str]) -> tuple[str, bool]:
             return (text[:end].strip(), False) if is_whole else ("", False)
     switch = _SWITCH.match(text)
     found = switch or _WORD.match(text) or re.match(r"\d[\w.:]*\w", text)
-    if found is None or paths_in(found[0]) or _ORDINAL.match(text):
+    if found is None or (is_file and paths_in(found[0])) or _ORDINAL.match(text):
         return "", False
     value = found[0].rstrip(".:!)")
     if not switch and not _DISTINCT.search(value):

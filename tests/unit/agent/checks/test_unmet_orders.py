@@ -18,6 +18,7 @@ FILES = {
     "config.py": 'TIMEOUT = 10\nRETRIES = 3\nHOST = "localhost"\n',
     "conf.yaml": "timeout: 10\nretries: 3\nhost: localhost\n",
     "settings.json": '{\n  "port": 8080,\n  "debug": true,\n  "currency": "JPY",\n  "name": "Shop"\n}\n',
+    "site.py": "DEBUG = True\n\nALLOWED_HOSTS = []\n",
     ".env": "PORT=8080\nLOG_LEVEL=info\n",
     "a.py": "def f(x):\n    return x + 1\n\n\ndef f1(x):\n    return x\n",
     "b.py": "def g(x, limit=10):\n    return min(x, limit)\n\n\ndef g2(x):\n    return g(x) * 2\n",
