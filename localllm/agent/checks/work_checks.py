@@ -35,6 +35,7 @@ _MOST_SHOWN = 3
 _TELLING_LINE = 8  # characters
 _WRITERS = frozenset({"edit_file", "write_file"})
 _OF_ALL = ("all", "every", "each", "全", "すべて", "各", "それぞれ")
+_EVERYWHERE = ("everywhere", "throughout", "across", "whole", "entire", *_OF_ALL)
 _COMMITTERS = ("git_commit", "run_command")
 
 
@@ -356,13 +357,15 @@ class WorkChecks:
     def _of_old_names(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield the names that were to be renamed everywhere and still stand somewhere; not if the answer says so."""
         request = state.goal
-        if not self._facts.has_changed or self._facts.was_refused or not request_phrases.may_rename(request):
+        may_be = request_phrases.may_rename(request) or has_any(request, _EVERYWHERE)
+        if not self._facts.has_changed or self._facts.was_refused or not may_be:
             return
         from localllm.agent.phrases import old_names  # most runs rename nothing
 
         ordered = old_names.ordered_renamings(request) if request_phrases.asks_for_change(request) else []
         diffs = self._tools.changes.diffs_since(self._position)
-        made = old_names.renamings_made(request, ((one.path, one.diff) for one in diffs))
+        changed = [(one.path, one.diff) for one in diffs]
+        made = [*old_names.renamings_made(request, changed), *old_names.replaced_everywhere(request, changed)]
         told: set[str] = set()
         for one in (*made, *ordered):
             places = old_names.places_of_old(self._listing, one, self._tools.readable_text)

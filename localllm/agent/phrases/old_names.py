@@ -62,7 +62,7 @@ _KEPT = late_pattern(
 )
 """Matches a request in which the old name is to go on working."""
 _STAYS = late_pattern(
-    r"\b(?:stays?|kept|keep|left|leave|leaving|remains?|unchanged|untouched|intention\w*|on purpose|deliberate\w*"
+    r"\b(?:stays?|kept|keeps?|left|leaves?|leaving|remains?|unchanged|untouched|intention\w*|on purpose|deliberate\w*"
     r"|unrelated|historic\w*|alias|deprecated|not (?:been )?(?:renamed|replaced|changed)"
     r"|did not (?:rename|replace|change|touch)|still (?:stands?|has|have|uses?|contains?|calls?))\b"
     r"|残[しっりる]|そのまま|意図的|互換|無関係|別の|除[いき]|(?:変更|改名|置換|リネーム)し(?:ていま|ていな|ませ|ない)",
@@ -94,6 +94,8 @@ class Renaming(msgspec.Struct, frozen=True):
     pattern: str
     near: tuple[str, ...] = ()
     """Words of which a file with a use has one, in lower case; none if each file may use it."""
+    ending: str = ""
+    """What the names of the files end with in which it counts; "" for all."""
 
 
 def ordered_renamings(request: str) -> list[Renaming]:
@@ -170,6 +172,71 @@ _SHARED = frozenset(
 """Names of methods that things of several kinds have."""
 
 
+_LETTER = r"[\w.~%:$@-]"
+_UNIT = late_pattern(r"\d[ ]?[A-Za-z%°][\w%]{0,5}(?![\w])")
+_MOST_PAIRS = 2_000
+
+
+def replaced_everywhere(request: str, diffs: Iterable[tuple[str, str]]) -> list[Renaming]:
+    """Return what a run has replaced in lines that are the same otherwise (35~kHz by 48~kHz, LOG.debug by LOG.info),
+    where the request wants it everywhere, names no place, and has what is new of it. A bare number or word, which may
+    stand for other things elsewhere, counts only as the whole line."""
+    text = ends_of(request)
+    if not _EVERYWHERE.search(text) or _KEPT.search(text) or _PLACE.search(text):
+        return []
+    found: dict[tuple[str, str], str] = {}
+    for path, diff in diffs:
+        for old_line, new_line in _replaced_lines(diff):
+            old, new = _token(old_line, new_line)
+            parts = [part for part in re.findall(r"\w+", new) if part not in re.findall(r"\w+", old)]
+            if old and parts and all(part in text for part in parts):
+                is_clear = len(old) >= _SHORTEST and bool(re.search(r"[^\W\d_]", old)) and not old.isalpha()
+                found.setdefault((old if is_clear else old_line.strip(), new), path.rpartition(".")[2])
+    return [
+        Renaming(old, new, rf"(?<!{_LETTER}){re.escape(old)}(?!\w)", ending=ending)
+        for (old, new), ending in found.items()
+        if len(old) >= _SHORTEST
+    ]
+
+
+_SHORTEST = 4
+_PLACE = late_pattern(
+    r"\b(?:in|inside|of|under) (?:the )?`?[\w./-]{0,200}\.[a-z]{1,5}\b"
+    r"|\b(?:only|just|except|but|without|don't|do not)\b"
+    r"|だけ|のみ|以外|除[いく]|[\w/-]\.\w{1,5} ?(?:の|内|で)",
+    re.IGNORECASE,
+)
+
+
+def _replaced_lines(diff: str) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a diff that others have replaced one by one."""
+    gone: list[str] = []
+    new: list[str] = []
+    for line in [*diff.splitlines()[:_MOST_PAIRS], " "]:
+        if line[:1] == "-" and not new:
+            gone.append(line[1:])
+        elif line[:1] == "+" and gone:
+            new.append(line[1:])
+        else:
+            if len(gone) == len(new):
+                yield from zip(gone, new, strict=True)
+            gone, new = [line[1:]] if line[:1] == "-" else [], []
+
+
+def _token(old: str, new: str) -> tuple[str, str]:
+    """Return the words of two lines in which they differ, with the unit behind a number; "" if there are several."""
+    one, other = ([*re.finditer(rf"{_LETTER}+", line)] for line in (old, new))
+    if len(one) != len(other):
+        return "", ""
+    differ = [(a, b) for a, b in zip(one, other, strict=True) if a[0] != b[0]]
+    if len({(a[0], b[0]) for a, b in differ}) != 1:
+        return "", ""
+    first, second = differ[0]
+    unit = _UNIT.match(old, first.end() - 1)
+    end = unit.end() if unit and first[0][-1:].isdigit() else first.end()
+    return old[first.start() : end].rstrip(".:"), second[0].rstrip(".:")
+
+
 def _pairs(said: str, *, is_everywhere: bool) -> Iterator[tuple[str, str]]:
     match = _RENAMED.search(said)
     if match is None and not said.isascii() and (match := _RENAMED_JA.search(said)):
@@ -230,6 +297,8 @@ def places_of_old(listing: ProjectListing, renaming: Renaming, read: Callable[[s
         return []
     for entry in entries:
         if entry.is_dir or entry.is_link or entry.size > _LARGEST or _RECORDS.search(entry.path):
+            continue
+        if renaming.ending and not entry.path.endswith(f".{renaming.ending}"):
             continue
         left -= entry.size
         if left < 0 or len(found) > _MOST_FOUND:

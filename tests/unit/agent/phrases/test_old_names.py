@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from localllm.agent.phrases.old_names import ordered_renamings, places_of_old
+from localllm.agent.phrases.old_names import ordered_renamings, places_of_old, replaced_everywhere
 from localllm.agent.run_stats import AgentResult
 from localllm.base.directory_walk import ProjectListing
 from localllm.llm.messages import UserMessage
@@ -155,3 +155,51 @@ def test_a_file_that_cannot_be_read_hides_no_old_name(tmp_path: Path) -> None:
     (tmp_path / "a.py").unlink()
     (renaming,) = ordered_renamings("Rename calc_price to gross_price everywhere")
     assert places_of_old(listing, renaming, lambda path: (tmp_path / path).read_text()) == ["c.py:1"]
+
+
+KHZ = ("a.tex", "-We sample at 35~kHz here.\n+We sample at 48~kHz here.\n")
+KHZ_PLAIN = ("a.tex", "-We sample at 35 kHz here.\n+We sample at 48 kHz here.\n")
+LOG = (
+    "a/x.py",
+    '-    LOG.debug("start %s", one)\n-    LOG.debug("end")\n+    LOG.info("start %s", one)\n+    LOG.info("end")\n',
+)
+BARE = ("a.py", "-x = 35\n+x = 48\n")
+TWO = ("a.py", "-from a import b\n+from c import d\n")
+
+
+@each(
+    ("request_", "diff", "old"),
+    [
+        ("Change the sampling frequency to 48 kHz everywhere", KHZ, ["35~kHz"]),
+        ("Change the sampling frequency to 48 kHz everywhere", KHZ_PLAIN, ["35 kHz"]),
+        ("サンプリング周波数をすべて 48 kHz に変更して", KHZ, ["35~kHz"]),
+        ("change LOG.debug to LOG.info in all packages everywhere", LOG, ["LOG.debug"]),
+        ("Change the sampling frequency to 48 kHz", KHZ, []),
+        ("Change 35 kHz to 48 kHz everywhere in a.tex", KHZ, []),
+        ("Change the rate to 44.1 kHz everywhere", KHZ, []),
+        ("Set x to 48 everywhere", BARE, ["x = 35"]),
+        ("Import d of c everywhere", TWO, []),
+        ("Change 35 kHz to 48 kHz everywhere but in b.tex", KHZ, []),
+    ],
+)
+def test_what_was_replaced_is_to_be_so_everywhere(request_: str, diff: tuple[str, str], old: list[str]) -> None:
+    assert [one.old for one in replaced_everywhere(request_, [diff])] == old
+
+
+EVERYWHERE = "Change the sampling frequency to 48 kHz everywhere"
+
+
+@pytest.mark.parametrize(
+    ("answer", "count"),
+    [
+        ("The sampling frequency is 48 kHz everywhere.", 1),
+        ("It is 48 kHz now; b.tex keeps 35~kHz, which is about other work.", 0),
+    ],
+)
+async def test_a_value_that_still_stands_elsewhere_is_named(tmp_path: Path, answer: str, count: int) -> None:
+    for name, text in (("a.tex", "at 35~kHz here"), ("b.tex", "also 35~kHz"), ("c.tex", "135~kHz"), ("d.md", "35~kHz")):
+        (tmp_path / name).write_text(f"{text}\n")
+    turn = call("edit_file", file_path="a.tex", old_string="35~kHz", new_string="48~kHz")
+    _result, said = await ended(tmp_path, EVERYWHERE, turn, answer, answer)
+    assert [one for one in said if "35~kHz still stands in b.tex:1." in one] == said
+    assert len(said) == count
