@@ -39,8 +39,8 @@ def states_failing_test(answer: str) -> bool:
     )
 
 
-_MARKED_FAILING = late_pattern(r"[❌✗✘✖🔴]|\bnot ok\b|\bFAIL(?:ED|URE|S)?\b|\bERROR\b")
-_MARKED_PASSING = late_pattern(r"[✅✓✔🟢]|(?i:\bpass|\bbefore\b|\bwas\b)|前は?[:：]|でした")
+_MARKED_FAILING = late_pattern(r"[❌✗✘✖🔴]|\bnot ok\b|\bFAIL(?:ED|URE|S)?\b|\bERROR\b|(?<![A-Za-z])NG(?![A-Za-z])")
+_MARKED_PASSING = late_pattern(r"[✅✓✔🟢]|(?i:\bpass|(?<!\bas )\bbefore\b|\bwas\b)|前は?[:：]|でした")
 """Matches what takes a mark of failure back: that it passes, or was so before."""
 _PART = late_pattern(r"[,;] | but | while |(?<=[.!?])\s+|[、。！？\n]")
 

@@ -281,6 +281,8 @@ def test_a_failing_test_that_is_named_as_what_is_left(answer: str, is_open: bool
         ("The new test passes:\n```\nok 1 - test_tax\nnot ok 2 - test_rate\n```", True),
         ("| test | result |\n|---|---|\n| test_rate | FAIL |", True),
         ("4 of 5 tests pass; ❌ `test_rate` is the odd one out, it needs a server.", True),
+        ("test_tax ok; `test_rate` FAILED as before.", True),
+        ("4件中3件OK、NGは `test_rate` の1件です。", True),
         ("All 5 tests pass. ❌ test_rate needs a server.", False),
         ("`test_rate`: ❌ before, ✅ now", False),
         ("❌ test_rate: fixed", False),
