@@ -1,4 +1,5 @@
-"""Find the text files that a command emptied, or took most lines or all definitions of."""
+"""Find the text files that a command emptied, or took most lines or all definitions of, and tables whose header it
+moved or took away (`sort -u`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -7,6 +8,7 @@ import msgspec
 
 from localllm.base.errors import LocalLLMError
 from localllm.base.i18n import N_, Phrase, plural
+from localllm.base.lazy_patterns import late_pattern
 from localllm.safety.code_loss import replaced_definitions
 from localllm.safety.path_names import shown
 from localllm.safety.rules import line_of
@@ -24,16 +26,20 @@ _MOST_NAMES = 4
 
 
 class Shrunk(msgspec.Struct, frozen=True):
-    """A file that has far fewer lines than before a command, or none of its definitions (`gone`)."""
+    """A file that has far fewer lines than before a command, none of its definitions (`gone`), or its header in line
+    `header`, 0 if nowhere; None if that stands where it was."""
 
     path: str
     before: int
     after: int
     gone: tuple[str, ...] = ()
+    header: int | None = None
 
     @property
     def remark(self) -> str:
         """What became of it, for the model."""
+        if self.header is not None:
+            return f"its first line, the header, is now line {self.header}" if self.header else "its header is gone"
         more = ", …" if len(self.gone) > _MOST_NAMES else ""
         names = f"; {', '.join(self.gone[:_MOST_NAMES])}{more} gone" if self.gone else ""
         return f"{self.before} {plural(self.before, 'line', 'lines')} became {self.after}{names}"
@@ -73,6 +79,32 @@ def _shrunk(changed: Sequence[tuple[str, str, str]], content: Callable[[str], by
             is_emptied = bool(old.strip()) and not new.strip()
             if gone or is_emptied or (count >= _FEWEST_LINES and left < count * _LEAST_LEFT):
                 yield Shrunk(path, count, left, gone)
+            elif path.lower().endswith(_TABLES) and (header := _place_of_header(old, new)) is not None:
+                yield Shrunk(path, count, left, header=header)
+
+
+_TABLES = (".csv", ".tsv")
+_CELLS = late_pattern(r"[,;\t]")
+_NUMBER = late_pattern(r"\W*[\d.,:/ -]+\W*")
+
+
+def _place_of_header(old: bytes, new: bytes) -> int | None:
+    """Return the line of a table in which its header is now, 0 if there is none; None if it has not been moved or taken
+    away, or there was none. One that was changed is none that is gone: the first line is no other of those before."""
+    before, after = decode(old).text.splitlines(), decode(new).text.splitlines()
+    if len(before) < 2 or not after or after[0] == before[0]:
+        return None
+    cells = [cell.strip() for cell in _CELLS.split(before[0])]
+    if len(cells) < 2 or not all(cell and not _NUMBER.fullmatch(cell) for cell in cells):
+        return None
+    if len([cell for line in before[1:_LOOKED_AT] for cell in _CELLS.split(line) if _NUMBER.fullmatch(cell)]) == 0:
+        return None  # all lines are alike: the first may be none
+    if before[0] in after:
+        return after.index(before[0]) + 1
+    return 0 if after[0] in before[1:] else None
+
+
+_LOOKED_AT = 20  # lines
 
 
 def _line_count(data: bytes) -> int:
@@ -87,6 +119,11 @@ def _line_count(data: bytes) -> int:
 def told_of(summary: str | Phrase, found: Sequence[Shrunk]) -> str | Phrase:
     """Return the line of a command's result for the user with what became of these files added."""
     for one in found:
+        if one.header is not None:
+            moved = N_("{summary}; {path}: its header is now line {line}")
+            text = moved if one.header else N_("{summary}; {path}: its header is gone")
+            summary = Phrase(text, summary=summary, path=shown(one.path), line=one.header)
+            continue
         text = N_("{summary}; {path}: {before} line became {after}", "{summary}; {path}: {before} lines became {after}")
         summary = Phrase(
             text, summary=summary, path=shown(one.path), before=one.before, after=one.after, count=one.before

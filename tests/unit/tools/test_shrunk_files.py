@@ -100,3 +100,40 @@ def test_the_encoding_of_a_long_text_is_not_looked_for(encoding: str, monkeypatc
     change = Change(call="1", turn="1", tool="run_command", path="a.txt", before="old", after="new", time=0)
     (found,) = shrunk_files([change], contents.__getitem__, "x")
     assert (found.before, found.after) == (20_000, 2)
+
+
+SALES = "date,store,amount\n2026-01-03,Kyoto,120\n2026-01-01,Osaka,80\n2026-01-03,Kyoto,120\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "remark", "line"),
+    [
+        ("LC_ALL=C sort -u sales.csv -o sales.csv", "is now line 3", "; sales.csv: its header is now line 3"),
+        ("sed -i 1d sales.csv", "its header is gone", "; sales.csv: its header is gone"),
+        ("tail -n 2 sales.csv > x && mv x sales.csv", "its header is gone", "; sales.csv: its header is gone"),
+    ],
+)
+async def test_a_table_whose_header_went_is_told(project: Path, command: str, remark: str, line: str) -> None:
+    (project / "sales.csv").write_text(SALES)
+    told, said = await done(project, command)
+    assert remark in told
+    assert line in said
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "(head -n 1 sales.csv; tail -n +2 sales.csv | sort -u) > x && mv x sales.csv",
+        "sed -i '1s/amount/total/' sales.csv",
+        "sed -i 2d sales.csv",
+        "sed -i 's/,/;/g' sales.csv",
+        "LC_ALL=C sort -u names.csv -o names.csv",
+        "LC_ALL=C sort -u sales.txt -o sales.txt",
+    ],
+)
+async def test_a_table_with_its_header_is_not(project: Path, command: str) -> None:
+    (project / "sales.csv").write_text(SALES)
+    (project / "sales.txt").write_text(SALES)
+    (project / "names.csv").write_text("Zoe,Kyoto\nAda,Osaka\n")
+    told, _said = await done(project, command)
+    assert "header" not in told
