@@ -308,7 +308,7 @@ class RunFacts:
         if is_layout := only_formats(command):
             changed = {path: self.changed.get(path, 0) for path in changed}
         if kind in ("test", "build"):
-            changed = {path: at for path, at in changed.items() if is_code(path)}  # without caches and reports
+            changed = {one: at for one, at in changed.items() if is_code(one) or one in command}  # no caches, reports
             self._note_test(command, kind, code, output, changed)
         elif kind == "program" and not is_layout:
             self._note_program(command, code, output, changed)

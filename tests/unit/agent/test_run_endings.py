@@ -50,6 +50,7 @@ STEPS: dict[str, dict[str, Any]] = {
     "edit3": edit("x = 1", "x = 3"),
     "edit2": edit("x = 3", "x = 2"),
     "edit3_by_command": call("run_command", command="sed -i 's/x = 1/x = 3/' a.py"),
+    "sed_and_test": call("run_command", command=f"sed -i 's/Text/Words/' README.md && {TESTS}"),
     "edit_readme": edit("Text.", "Text about x.", "README.md"),
     "edit_nowhere": edit("y = 1", "z = 1", "lib/me.py"),
     "bad_edit": edit("y = 1", "z = 1"),
