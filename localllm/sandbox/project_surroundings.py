@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from localllm.base.environment import believed_in
 from localllm.sandbox.backend import Backend, Surroundings
 from localllm.sandbox.network.machine_sockets import MachineSockets, in_use
 from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder
+from localllm.sandbox.protect.project_folder import ProjectFolder, identity_at, moved_error
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.shared_files import Inventory
 
@@ -39,6 +41,10 @@ class ProjectSurroundings:
         is_listed: Callable[[str], bool] = lambda _host: False,
     ) -> None:
         self._root = root
+        self._folder = ProjectFolder(root)
+        if quarantine:  # a session, which keeps something; it holds the folder, so that no other one has its number
+            with suppress(OSError):
+                self._folder.identity = identity_at(root)
         self._hidden = hidden
         # Code put into the environment of this program would run here, at once wherever a module is imported late.
         environment = believed_in(str(root))
@@ -54,6 +60,12 @@ class ProjectSurroundings:
         self.own_folder = OwnFolder(root)
         self.sockets = MachineSockets()
         self._first_pipes: frozenset[str] | None = None
+
+    def insist_on_place(self) -> None:
+        """Raise SafetyViolationError project_moved if another folder is at its path than when the session began: files
+        are read, compared and undone in that one."""
+        if not self._folder.is_in_place:
+            raise moved_error(self._root, is_unstarted=True)
 
     def at_start(self, backend: Backend, shared: Sequence[str], copies: list[OwnCopy]) -> Surroundings:
         """Return the surroundings of a command that starts now.

@@ -392,6 +392,7 @@ class SandboxRunner:
 
     def _refuse(self) -> None:
         """Raise SafetyViolationError if commands must not be run at all."""
+        self._project.insist_on_place()
         if rules := ", ".join(self._closing_all()):  # the project itself is always shown
             raise SafetyViolationError("command_all_closed", rules=rules)
         if self.level == "none":

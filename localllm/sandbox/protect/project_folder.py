@@ -97,10 +97,19 @@ def check_identity(fd: int, root: Path, identity: Identity | None) -> None:
 
 
 def moved_error(
-    root: Path, place: Path | None = None, restored: Sequence[str] = (), *, is_deleted: bool = False
+    root: Path,
+    place: Path | None = None,
+    restored: Sequence[str] = (),
+    *,
+    is_deleted: bool = False,
+    is_unstarted: bool = False,
 ) -> SafetyViolationError:
     """Return the error for a project that is no longer at `root`. `restored`: what was put back at its `place`."""
-    if is_deleted:
+    if is_unstarted:
+        reason = Phrase(
+            "It has not begun. The other tools and /undo still work in the folder that this session began in"
+        )
+    elif is_deleted:
         reason = Phrase("It was deleted")
     elif place is None:
         reason = Phrase(

@@ -186,6 +186,22 @@ async def test_the_command_itself_is_ended(root: Path, tmp_path: Path) -> None:
     assert contents(root) == {".envrc": "another's", ".vscode/tasks.json": "another's"}
 
 
+@pytest.mark.anyio
+async def test_no_command_is_run_in_another_folder_than_the_session_began_in(root: Path, tmp_path: Path) -> None:
+    runner = SandboxRunner(root, state_folder=tmp_path / "state", accept_no_sandbox=True)
+    await runner.run("touch first", cwd=Path(), timeout=60)
+    moved = move(root)
+    another(root)
+    for _ in range(2):
+        with pytest.raises(SafetyViolationError, match="has not begun"):
+            await runner.run("touch second; rm .envrc", cwd=Path(), timeout=60)
+    assert contents(root) == {".envrc": "another's", ".vscode/tasks.json": "another's"}
+    shutil.rmtree(root)
+    moved.rename(root)
+    await runner.run("touch second", cwd=Path(), timeout=60)
+    assert (root / "second").exists()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_no_descriptor_is_left_open(files: ProtectedFiles) -> None:
     count = len(list(Path("/proc/self/fd").iterdir()))
