@@ -43,10 +43,23 @@ class FileDiff(msgspec.Struct, frozen=True):
 
 
 class Broken(NamedTuple):
-    """The errors of a changed file, for the model; `in_conflict` if a merge left them in it."""
+    """The errors of a changed file, for the model; `in_conflict` if a merge left them in it; or the names that it uses
+    `unbound`."""
 
     errors: str
     in_conflict: bool
+    unbound: str = ""
+
+
+def _unbound(path: str, old: str, new: str) -> Broken | None:
+    from localllm.code.unbound_names import new_unbound, unbound_since
+
+    remarks = new_unbound(path, old, new)
+    return (
+        Broken(remarks[0].strip("[]"), in_conflict=False, unbound=", ".join(unbound_since(path, old, new)))
+        if remarks
+        else None
+    )
 
 
 class _Undo(NamedTuple):
@@ -306,6 +319,8 @@ class ChangeHistory:
 
             if errors := new_errors(path, old, new):
                 found[path] = Broken(" ".join(errors), bool(left_markers(old, new)))
+            elif path.endswith(".py") and (unbound := _unbound(path, old, new)):
+                found[path] = unbound
         return found
 
     def with_same_code(self, position: int, paths: Collection[str]) -> frozenset[str]:

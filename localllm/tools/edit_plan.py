@@ -13,6 +13,7 @@ from localllm.base.errors import ToolExecutionError
 from localllm.base.events import Json
 from localllm.base.i18n import Phrase
 from localllm.code.double_definitions import new_doubles
+from localllm.code.unbound_names import new_unbound
 from localllm.documents import notebook_cells
 from localllm.safety.code_loss import detect_code_destruction, lost_side_note, new_errors, placeholder
 from localllm.safety.path_names import shown
@@ -312,4 +313,5 @@ async def put(context: ToolContext, edit: Edit, asked: Sequence[Replacement]) ->
     answer += await asyncio.to_thread(new_errors, path, edit.file.text, edit.raw)
     answer += lost_side_note(edit.file.text, edit.text)
     answer += await asyncio.to_thread(new_doubles, path, edit.file.text, edit.text)
+    answer += await asyncio.to_thread(new_unbound, path, edit.file.text, edit.text)
     return ToolOutput(payload=payload, for_model="\n".join(answer), summary=told[0])

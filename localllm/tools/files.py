@@ -247,6 +247,7 @@ def _preview_create(context: ToolContext, file_path: str, content: str) -> Previ
 @tool(risk=Risk.MEDIUM, writes=("file_path",), preview=_preview_create)
 async def create_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Create a new file."""
+    from localllm.code.unbound_names import new_unbound
     from localllm.safety.code_loss import new_errors
     from localllm.safety.unwritten_lines import remark_on
 
@@ -267,6 +268,7 @@ async def create_file(context: ToolContext, file_path: str, content: str) -> Too
         count=facts["total_lines"],
     )
     notes += await asyncio.to_thread(new_errors, path, "", content)
+    notes += await asyncio.to_thread(new_unbound, path, "", content)
     notes += await asyncio.to_thread(remark_on, path, content)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)
 
@@ -338,6 +340,7 @@ def _preview_write(context: ToolContext, file_path: str, content: str) -> Previe
 @tool(risk=Risk.HIGH, writes=("file_path",), preview=_preview_write)
 async def write_file(context: ToolContext, file_path: str, content: str) -> ToolOutput:
     """Write a whole file. To change a part, use edit_file."""
+    from localllm.code.unbound_names import new_unbound
     from localllm.safety.code_loss import lost_side_note, new_errors, replaced_definitions
     from localllm.safety.unwritten_lines import remark_on
 
@@ -368,6 +371,7 @@ async def write_file(context: ToolContext, file_path: str, content: str) -> Tool
         elif _is_other(before, change.new.text) or _is_other_prose(change.path, before, change.new.text):
             notes += [_REPLACED]
         notes += await asyncio.to_thread(new_errors, change.path, before, change.new.text)
+        notes += await asyncio.to_thread(new_unbound, change.path, before, change.new.text)
         notes += lost_side_note(before, change.new.text)
         notes += await asyncio.to_thread(remark_on, change.path, change.new.text, before)
     return ToolOutput(payload=payload, for_model="\n".join([told.english, *notes]), summary=told)

@@ -344,8 +344,10 @@ class Finishing(Middleware):
                 "syntax_error" if is_denied else None,
                 Phrase("{path} still holds a part of a merge conflict", path=path)
                 if one.in_conflict
+                else Phrase("{path} uses {names}, which nothing in it defines or imports", path=path, names=one.unbound)
+                if one.unbound
                 else Phrase("{path} has had a syntax error since it was changed", path=path),
-                is_denied,
+                is_denied and not one.unbound,
                 {"path": path, "errors": one.errors},
             )
             for path, one in broken.items()

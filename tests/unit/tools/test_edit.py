@@ -473,6 +473,18 @@ async def test_new_syntax_errors_are_told(tmp_path: Path) -> None:
     assert "Syntax errors" not in output.for_model
 
 
+async def test_a_name_that_nothing_defines_is_told(tmp_path: Path) -> None:
+    put(tmp_path / "a.py", CODE)
+    context = make_context(tmp_path)
+    remark = "[Nothing in this file defines or imports settings: import it, or correct the name.]"
+    output = await use(edit_file, context, file_path="a.py", old_string="return a - b", new_string="return settings.A")
+    assert output.for_model.splitlines()[-1] == remark
+    output = await use(edit_file, context, file_path="a.py", old_string="import os", new_string="import settings")
+    assert remark not in output.for_model
+    output = await use(write_file, context, file_path="b.py", content="print(settings.A)\n")
+    assert output.for_model.splitlines()[-1] == remark
+
+
 async def test_a_miss_says_what_differs_and_an_ambiguous_one_what_is_around(tmp_path: Path) -> None:
     put(tmp_path / "a.py", CODE)
     error = await missed(tmp_path, file_path="a.py", old_string="def double(y):\n    return y * 2", new_string="x")
