@@ -131,6 +131,11 @@ class HarmfulChanges:
         if _may_stay_in_part(path):
             return harmless_part_of(path, before, after) == content
         file = self._root / path
+        if before is None and file.name == "config.worktree" and file.parent.parent.name == "worktrees":
+            main = self._before(
+                file.parents[2] / file.name
+            )  # which git copies for a new work tree, but for core.worktree
+            return bool(main and main.content == content) and work_tree_in(content, file.parent) is None
         if is_git_settings(path):
             old = (before and before.content) or b""
             if not is_harmless_change(old, content, lambda key, value: self._may_lead(file.parent, key, value)):

@@ -144,6 +144,18 @@ def test_it_has_to_be_a_work_tree_of_the_projects_repository(root: Path, command
     assert "wt/.envrc" in undone(root, command)
 
 
+@pytest.mark.parametrize("more", ["", "[core]\n\tfsmonitor = evil\n"])
+def test_a_new_work_tree_is_as_sparse_as_the_main_one(root: Path, more: str) -> None:
+    git(root, "sparse-checkout", "set", "--cone", "src")
+    files = ProtectedFiles(root, None)
+    files.begin()
+    git(root, "worktree", "add", "-q", "--detach", "sparse")
+    settings = root / ".git/worktrees/sparse/config.worktree"
+    settings.write_text(settings.read_text() + more)
+    assert files.end() == ((settings.relative_to(root).as_posix(),) if more else ())
+    assert "evil" not in (settings.read_text() if settings.exists() else "")
+
+
 def test_a_file_that_the_user_removed_from_a_work_tree_does_not_come_back(root: Path) -> None:
     git(root, "worktree", "add", "-q", "wt", "-b", "x")
     (root / "wt/.envrc").unlink()
