@@ -91,7 +91,24 @@ _ONLY_READS = late_pattern(
     re.IGNORECASE,
 )
 
-Kind = Literal["README", "changelog", "Makefile", "Dockerfile", "documentation"]
+_PAPER = r"(?:設計|仕様|手順|説明)書"
+_PAPER_CLAIMED = late_pattern(
+    rf"{_PAPER}[もを] ?(?:更新|修正|変更|加筆|追記|書き換え|直)し?(?:まし|、|てあり|ており|ています|済)"
+)
+_PAPER_ORDERED = late_pattern(
+    rf"{_PAPER}も ?(?:更新|修正|変更|加筆|追記|書き換え|直)し?て(?:$|[。、！!]|くだ|下|ほし|欲し)"
+)
+"""Match a paper that is changed itself: most others are consulted (設計書に従って修正して)."""
+_MIGRATED = late_pattern(
+    r"マイグレーション(?:ファイル)?(?:も|を) ?(?:作成し|生成し|追加し|作り)(?:まし|、|てあり|ており|ています)"
+    r"|\b(?:created|added|generated|wrote) (?:the|an?|its) (?:[\w-]{1,20} ){0,2}migration\b"
+    r"(?! (?:guide|plan|path|notes?))"
+    r"|\bmigration (?:is|was|has been) (?:also |now )?(?:created|added|generated|written)\b",
+    re.IGNORECASE,
+)
+"""Matches a claim of a migration of a database that was made."""
+
+Kind = Literal["README", "changelog", "Makefile", "Dockerfile", "documentation", "migration"]
 
 
 class ClaimedPlace(msgspec.Struct, frozen=True):
@@ -121,16 +138,28 @@ def further_places(answer: str) -> list[ClaimedPlace]:
 
 def claimed_documents(answer: str) -> list[Kind]:
     """Return the kinds of documents that an answer claims to have changed, and does not name by their path."""
-    return list(dict.fromkeys(_kinds(answer, is_order=False)))
+    has_migrated = any(_MIGRATED.search(one) and not _OPEN.search(one) for one in sentences_in(answer))
+    kinds: list[Kind] = [*_kinds(answer, is_order=False), *_papers(answer, is_order=False)]
+    return list(dict.fromkeys([*kinds, *(["migration"] if has_migrated else [])]))
 
 
 def ordered_documents(request: str, answer: str) -> list[Kind]:
     """Return those that a request orders to be changed; not if the answer tells of one as left."""
     left = {_kind(one[0]) for said in sentences_in(answer) if _OPEN.search(said) for one in _ANY.finditer(said)}
-    return [kind for kind in dict.fromkeys(_kinds(ends_of(request), is_order=True)) if kind not in left]
+    kinds = dict.fromkeys(_kinds(ends_of(request), is_order=True))
+    papers = (
+        [] if any(_OPEN.search(one) and re.search(_PAPER, one) for one in sentences_in(answer)) else _papers(request)
+    )
+    return list(dict.fromkeys([*(kind for kind in kinds if kind not in left), *papers]))
 
 
 _ANY = late_pattern(f"{_README}|{_CHANGES}|{_BUILD}|{_DOCS}", re.IGNORECASE)
+
+
+def _papers(text: str, *, is_order: bool = True) -> list[Kind]:
+    pattern, no_pattern = (_PAPER_ORDERED, _NO_ORDER) if is_order else (_PAPER_CLAIMED, _OPEN)
+    said = sentences_in(text) if "書" in text else ()
+    return ["documentation"] if any(pattern.search(one) and not no_pattern.search(one) for one in said) else []
 
 
 def _kinds(text: str, *, is_order: bool) -> Iterator[Kind]:
@@ -158,8 +187,12 @@ def is_of_kind(path: str, kind: Kind) -> bool:
             return name.startswith(("change", "history", "news", "release"))
         case "Makefile":
             return "makefile" in name or name.endswith(".mk")
+        case "migration":
+            return "migrat" in path.lower() or "versions/" in path or name.endswith(".sql")
         case "documentation":
-            is_text = name.endswith((".md", ".mdx", ".rst", ".txt", ".adoc", ".html", ".tex", ".org", ".1"))
+            is_text = name.endswith(
+                (".md", ".mdx", ".rst", ".txt", ".adoc", ".html", ".tex", ".org", ".1", ".docx", ".xlsx")
+            )
             return is_text or "docs/" in path or "doc/" in path or name.startswith("readme")
         case _:
             return kind.lower() in name
