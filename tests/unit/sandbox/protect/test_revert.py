@@ -346,7 +346,10 @@ def test_what_can_be_pinned_is_found_in_folders_however_deep(root: Path) -> None
 
 
 @pytest.mark.parametrize("made", ["a{}", "a{}/.git", ".a{}/b", ".git/modules/a{}"])
-def test_what_was_there_is_read_only_however_many_repositories_a_command_makes(root: Path, made: str) -> None:
+def test_what_was_there_is_read_only_however_many_repositories_a_command_makes(
+    root: Path, made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(revert, "_TIME_BEFORE", 60.0)  # it is about their number
     own = [".git/config", ".git/hooks"]
     there = ["src/lib/.envrc", "src/lib/.vscode/tasks.json"]
     for name in there:
