@@ -82,6 +82,8 @@ _RELATIVE = late_pattern(
     re.IGNORECASE,
 )
 """Matches, behind a number, what makes it a share or a size, which need not be written."""
+_SHARE = late_pattern(r"(?:twice|thrice|half|double|triple|quadruple|quarter|third)\b", re.IGNORECASE)
+"""Matches how much of the value of before is ordered, which no file holds in this word."""
 _SWITCH = late_pattern(r"(?:true|false|on|off|yes|no|none|null)\b", re.IGNORECASE)
 _WORD = late_pattern(r"[A-Za-z_][^\s,;。、「」（）()]{0,80}")
 _DISTINCT = late_pattern(r"\w[._/:@-]\w|\w\d|^_|[a-z][A-Z]")
@@ -254,6 +256,8 @@ def _value_at(text: str, quoted: list[str], *, is_file: bool = True) -> tuple[st
     what looks like the name of a file is one: of a constant it is the value (ALLOWED_HOSTS to example.com)."""
     if mask := re.match(_MASK, text):
         return _unmasked(mask[0], quoted), False
+    if _SHARE.match(text):
+        return "", False
     if text[0].isdigit() or text[0] in "+-" or text[0].isalpha():
         numbers = [one for one in quantities(text[:60]) if one.span.start == 0]
         if numbers and not _ORDINAL.match(text) and text[:3].lower() != "one":

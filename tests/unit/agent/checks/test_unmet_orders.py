@@ -144,6 +144,9 @@ async def test_no_secret_is_repeated(project: Path) -> None:
         ("Move f to b.py", []),
         ("TIMEOUT を 30 にしない", []),
         ("タイムアウトは10秒のままで", []),
+        ("Set PAGE_SIZE to twice its value", []),
+        ("Set PAGE_SIZE to half", []),
+        ("Set PAGE_SIZE to double and TIMEOUT to 30", ["TIMEOUT=30"]),
     ],
 )
 def test_which_values_are_ordered(request_: str, values: list[str]) -> None:
