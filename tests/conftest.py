@@ -34,6 +34,7 @@ settings.load_profile("short")
 gc.disable()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """With `-n auto`: half as many workers again as there are processors, for many tests wait for other processes."""
     named = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS", "")
