@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localllm.base.environment import believed_in
+from localllm.base.errors import SafetyViolationError
 from localllm.sandbox.backend import Backend, Surroundings
 from localllm.sandbox.network.machine_sockets import MachineSockets, in_use
 from localllm.sandbox.protect.own_folder import OwnCopy, OwnFolder
-from localllm.sandbox.protect.project_folder import ProjectFolder, identity_at, moved_error
+from localllm.sandbox.protect.project_folder import ProjectFolder, identity_at
 from localllm.sandbox.protect.revert import ProtectedFiles
 from localllm.sandbox.protect.shared_files import Inventory
 
@@ -62,10 +63,10 @@ class ProjectSurroundings:
         self._first_pipes: frozenset[str] | None = None
 
     def insist_on_place(self) -> None:
-        """Raise SafetyViolationError project_moved if another folder is at its path than when the session began: files
-        are read, compared and undone in that one."""
+        """Raise SafetyViolationError project_replaced if another folder is at its path than when the session began:
+        files are read, compared and undone in that one."""
         if not self._folder.is_in_place:
-            raise moved_error(self._root, is_unstarted=True)
+            raise SafetyViolationError("project_replaced", root=self._root)
 
     def at_start(self, backend: Backend, shared: Sequence[str], copies: list[OwnCopy]) -> Surroundings:
         """Return the surroundings of a command that starts now.

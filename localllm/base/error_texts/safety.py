@@ -156,6 +156,12 @@ SAFETY = {
         "{reason}.",
         "Start localllm in the folder where it is.",
     ),
+    "project_replaced": ErrorText(
+        "E9044",
+        "The command was not run: {root} is another folder than when this session began.",
+        "The other tools and /undo still work in the former one, wherever it is now.",
+        "Put that folder back in its place, or start localllm anew in the one where you want to work.",
+    ),
     "record_unreadable": ErrorText(
         "E9026",
         "What a command of a killed localllm left at protected names may still be there: its record cannot be read "

@@ -102,14 +102,9 @@ def moved_error(
     restored: Sequence[str] = (),
     *,
     is_deleted: bool = False,
-    is_unstarted: bool = False,
 ) -> SafetyViolationError:
     """Return the error for a project that is no longer at `root`. `restored`: what was put back at its `place`."""
-    if is_unstarted:
-        reason = Phrase(
-            "It has not begun. The other tools and /undo still work in the folder that this session began in"
-        )
-    elif is_deleted:
+    if is_deleted:
         reason = Phrase("It was deleted")
     elif place is None:
         reason = Phrase(
