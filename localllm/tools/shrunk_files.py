@@ -85,7 +85,7 @@ def _shrunk(changed: Sequence[tuple[str, str, str]], content: Callable[[str], by
 
 _TABLES = (".csv", ".tsv")
 _CELLS = late_pattern(r"[,;\t]")
-_NUMBER = late_pattern(r"\W*[\d.,:/ -]+\W*")
+_NUMBER = late_pattern(r"[\W\d]+")
 
 
 def _place_of_header(old: bytes, new: bytes) -> int | None:
