@@ -154,12 +154,13 @@ async def test_a_limit_forbids_no_ordered_change(tmp_path: Path, request_: str) 
 
 
 async def test_a_file_that_was_ordered_may_be_written(tmp_path: Path) -> None:
+    read = call("read_file", file_path="a.py")
     write = call("write_file", file_path="review.md", content="x should be 2.\n")
     for request in (
         "Review a.py, but don't change any code. Write your findings to review.md.",
         "Summarise a.py into review.md. Don't change any code.",
     ):
-        result, told = await ended(tmp_path, request, write, "The review is in review.md.")
+        result, told = await ended(tmp_path, request, read, write, "The review is in review.md.")
         assert (result.status, told, (tmp_path / "review.md").exists()) == ("done", [], True)
         (tmp_path / "review.md").unlink()
 
