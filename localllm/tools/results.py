@@ -242,19 +242,24 @@ def with_changes_named(
     files = list(dict.fromkeys(change.path for change in changes if not is_repository(change.before)))
     if result.call.name != COMMAND_TOOL or not files:
         return result
-    from localllm.tools.shrunk_files import shrunk_files, told_of  # many commands change nothing
+    from localllm.tools import shrunk_files as losses  # many commands change nothing
 
-    shrunk = shrunk_files(changes, content, result.arguments.get("command") or "")
+    command = result.arguments.get("command") or ""
+    shrunk, deleted = losses.shrunk_files(changes, content, command), losses.deleted_files(changes)
     became = {change.path: " (deleted)" for change in changes if change.after == ABSENT}
     became |= {one.path: f" ({one.remark})" for one in shrunk}
     files = list(dict.fromkeys((*(one.path for one in shrunk), *files)))
     named = [f"{shown(path)}{became.get(path, '')}" for path in files[:_MOST_CHANGED]]
     more = ", …" if len(files) > _MOST_CHANGED else ""
     remark = f"[changed: {len(files)} {plural(len(files), 'file', 'files')}: {', '.join(named)}{more}]"
-    remark += f"\n{_SHRUNK}" if shrunk else ""
-    text = N_("{summary}; {count} file changed: {files}", "{summary}; {count} files changed: {files}")
+    remark += f"\n{_SHRUNK}" if shrunk or losses.removes_unnamed(deleted, command) else ""
+    text = (
+        N_("{summary}; {count} file deleted: {files}", "{summary}; {count} files deleted: {files}")
+        if set(files) == {*deleted}
+        else N_("{summary}; {count} file changed: {files}", "{summary}; {count} files changed: {files}")
+    )
     some = some_of(files)
-    told = told_of(Phrase(text, summary=result.summary, count=len(files), files=some), shrunk[:_MOST_SHRUNK])
+    told = losses.told_of(Phrase(text, summary=result.summary, count=len(files), files=some), shrunk[:_MOST_SHRUNK])
     if any(path.rpartition("/")[2].startswith(".env") for path in files):
         remark += _named_settings(changes, content, emit)
     return msgspec.structs.replace(result, for_model=f"{result.for_model}\n{remark}", summary=told)

@@ -1,5 +1,5 @@
-"""Find the text files that a command emptied, or took most lines or all definitions of, and tables whose header it
-moved or took away (`sort -u`)."""
+"""Find the files that a command deleted without naming them, the text files that it emptied, or took most lines or all
+definitions of, and tables whose header it moved or took away (`sort -u`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -55,6 +55,26 @@ def shrunk_files(changes: Sequence[Change], content: Callable[[str], bytes], com
     if not changed or _is_git_alone(command):
         return []
     return sorted(_shrunk(changed, content), key=lambda one: one.after - one.before)
+
+
+def deleted_files(changes: Sequence[Change]) -> list[str]:
+    """Return the files that were there before and are gone after."""
+    states: dict[str, tuple[str, str]] = {}
+    for change in changes:
+        states[change.path] = (states.get(change.path, (change.before,))[0], change.after)
+    return [path for path, (before, after) in states.items() if before != ABSENT == after]
+
+
+def removes_unnamed(deleted: Sequence[str], command: str) -> bool:
+    """Return whether a command removed several files that it does not name, such as all of a folder; git keeps what it
+    removes."""
+    if not _REMOVES.search(command) or _is_git_alone(command):
+        return False
+    return len([path for path in deleted if path.rpartition("/")[2] not in command]) >= _FEWEST_DELETED
+
+
+_REMOVES = late_pattern(r"\b(?:rm|find|unlink|shred|rmtree|remove|del)\b")
+_FEWEST_DELETED = 2
 
 
 def _is_git_alone(command: str) -> bool:

@@ -1,5 +1,6 @@
 """What a command takes from text files is told to the model and to the user."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,27 @@ async def test_what_became_of_a_file_is_told(project: Path, command: str, path: 
     assert f": {path} ({lines}{gone})" in told
     assert "[If more went than was asked for, put it back, or say so" in told
     assert line.endswith(f"; {path}: {lines}")
+
+
+@pytest.mark.parametrize(
+    ("command", "count", "is_asked"),
+    [
+        ("rm -r data", 4, True),
+        ("find data -name '*.csv' -delete", 4, True),
+        ("rm data/sales-*.csv", 4, True),
+        ("rm data/sales-1.csv data/sales-2.csv", 2, False),
+        ("rm data/sales-3.csv", 1, False),
+        ("git rm -rq data", 4, False),
+    ],
+)
+async def test_files_that_were_deleted_and_not_named(project: Path, command: str, count: int, is_asked: bool) -> None:
+    (project / "data").mkdir()
+    for number in range(4):
+        (project / f"data/sales-{number}.csv").write_text("date,amount\n1,2\n")
+    subprocess.run("git init -q; git add data; git commit -qm a", shell=True, cwd=project, check=True)
+    told, line = await done(project, command)
+    assert f"; {count} file{'s' * (count > 1)} deleted: data/sales-" in line
+    assert ("[If more went than was asked for, put it back" in told) is is_asked
 
 
 @pytest.mark.parametrize(
