@@ -246,7 +246,9 @@ class WorkChecks:
         reason = Phrase("the last run ended by an error ({command})", command=command)
         error = f": {crash.error}" if crash.error else ""
         is_open = requested_checks.asks_for_working(request)
-        is_known = phrases.admits_failing_tests(text)
+        from localllm.agent.phrases.admitted_failures import says_it_is_missing  # few runs end by an error
+
+        is_known = phrases.admits_failing_tests(text) or says_it_is_missing(text, crash.error)
         params = {"command": command, "error": error}
         yield Finding(None if is_known else "crashed", reason, contradicts=is_open and not is_known, params=params)
 

@@ -155,3 +155,22 @@ def speaks_of_failure(answer: str, output: str) -> bool:
     if any(len({number for number in found if number}) > 1 for found in _SOME_OF.findall(text)):
         return True
     return any(code in output for code in _CODE_OF_ERROR.findall(answer))
+
+
+_MISSING = late_pattern(
+    r"No module named '(?P<a>[\w.]{2,80})'|Cannot find (?:module|package) '(?P<b>[@\w./-]{2,80})'"
+    r"|(?:^|: )(?P<c>[\w.+-]{2,60}): (?:command )?not found"
+)
+_SAYS_MISSING = late_pattern(
+    r"(?i)\bnot (?:yet |currently )?(?:installed|available|there|found|present)\b"
+    r"|n['’]t (?:installed|available|there)\b"
+    r"|\bmissing\b|\b(?:lacks?|without|needs?|requires?)\b"
+    r"|(?:インストールされて|入って|見つかり|あり)(?:い)?(?:ない|ませ|ず)|未インストール|必要(?:です|があり)"
+)
+
+
+def says_it_is_missing(answer: str, error: str) -> bool:
+    """Return whether an answer says that the module or program is missing for which a run ended by this error."""
+    found = _MISSING.search(error)
+    name = found[found.lastindex or 0].partition(".")[0].lower() if found else ""
+    return bool(name) and any(name in one.lower() and _SAYS_MISSING.search(one) for one in sentences_in(answer))
