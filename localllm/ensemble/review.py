@@ -1,6 +1,7 @@
 """The paper's strategy `review`: a reviewer reads all answers and writes the final one."""
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -13,10 +14,14 @@ from localllm.ensemble.answers import Answer
 from localllm.ensemble.budget import Room
 from localllm.ensemble.records import Review
 from localllm.ensemble.review_leftovers import names_label, without_references
-from localllm.ensemble.review_prompt import ReviewPrompt, Task, review_prompt
+from localllm.ensemble.review_prompt import ReviewPrompt, Task, language_of, review_prompt
 from localllm.ensemble.review_reply import read_review
 from localllm.ensemble.run import Outcome, Run
 from localllm.llm.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from localllm.text.scripts import is_chinese
+
+_IN_JAPANESE = "最終回答が中国語になっています。同じ内容の最終回答だけを、いま日本語で書いてください。"
+_OF_CHINESE = "中国|中文|漢文|訳"
 
 NO_ANSWER = Outcome(final_answer="")
 """The outcome if no worker has answered."""
@@ -39,6 +44,7 @@ async def merge(run: Run, agreement: Agreement) -> Outcome:
         if not read.final_answer:
             answer, read = await _asked_for_final(run, prompt, answer, read)
         elif not run.question.stream:  # what was sent cannot be revoked
+            answer, read = await _in_japanese(run, prompt, answer, read)
             answer, read = await _without_labels(run, prompt, answer, read)
     except LocalLLMError as error:
         return stand_in(run, error, best=read.best, comment=prompt.with_names(read.comment))
@@ -115,13 +121,16 @@ def _messages(run: Run, prompt: ReviewPrompt, room: Room) -> list[Message]:
     return [*before, UserMessage(prompt.text(room, run.reviewer.endpoint.assumed_window))]
 
 
-async def _asked_for_final(run: Run, prompt: ReviewPrompt, answer: Answer, read: Review) -> tuple[Answer, Review]:
-    """Request the final answer once more if the review lacks it. Raises LocalLLMError."""
+async def _asked_for_final(
+    run: Run, prompt: ReviewPrompt, answer: Answer, read: Review, request: str = ""
+) -> tuple[Answer, Review]:
+    """Request the final answer once more if the review lacks it, or with another `request`. Raises LocalLLMError."""
+    request = request or prompt.request_for_final
 
     def messages(room: Room) -> list[Message]:
-        beside = room.estimate(answer.text) + room.estimate(prompt.request_for_final)
+        beside = room.estimate(answer.text) + room.estimate(request)
         smaller = Room(max(0, room.tokens - beside), room.estimate)
-        said = AssistantMessage(answer.text), UserMessage(prompt.request_for_final)
+        said = AssistantMessage(answer.text), UserMessage(request)
         return [*_messages(run, prompt, smaller), *said]
 
     again = await run.ask_reviewer(messages)
@@ -129,6 +138,19 @@ async def _asked_for_final(run: Run, prompt: ReviewPrompt, answer: Answer, read:
     if not final:
         raise EnsembleError("ensemble_no_final_answer", agent=run.reviewer.name)
     return again, msgspec.structs.replace(read, final_answer=final)
+
+
+async def _in_japanese(run: Run, prompt: ReviewPrompt, answer: Answer, read: Review) -> tuple[Answer, Review]:
+    """Request a final answer in Chinese once more if the question is in Japanese and does not speak of Chinese; keep it
+    as it is if that does not help."""
+    question = run.question.prompt
+    if not is_chinese(read.final_answer) or language_of(question) != "ja" or re.search(_OF_CHINESE, question):
+        return answer, read
+    try:
+        again, other = await _asked_for_final(run, prompt, answer, read, _IN_JAPANESE)
+    except LocalLLMError:
+        return answer, read
+    return (answer, read) if is_chinese(other.final_answer) else (again, other)
 
 
 async def _without_labels(run: Run, prompt: ReviewPrompt, answer: Answer, read: Review) -> tuple[Answer, Review]:

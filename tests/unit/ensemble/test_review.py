@@ -124,6 +124,23 @@ async def test_a_question_in_japanese_is_reviewed_in_japanese() -> None:
     assert result.final_answer == "リマです。"
 
 
+@pytest.mark.parametrize(
+    ("question", "second", "final"),
+    [
+        ("オーストラリアの首都はどこ？", "キャンベラです。", "キャンベラです。"),
+        ("オーストラリアの首都はどこ？", "还是堪培拉，澳大利亚的首都。", "澳大利亚的首都是堪培拉。"),
+        ("「オーストラリアの首都」を中国語にして。", None, "澳大利亚的首都是堪培拉。"),
+        ("What is the capital of Australia?", None, "澳大利亚的首都是堪培拉。"),
+    ],
+)
+async def test_a_question_in_japanese_is_answered_in_japanese(question: str, second: str | None, final: str) -> None:
+    said = ["澳大利亚的首都是堪培拉。", *([second] if second else [])]
+    async with asking(Play("キャンベラ"), reviewer=Play(said)) as asked:
+        result = await asked.result(question)
+        assert len(asked.reviewer.chats) == 1 + bool(second)
+    assert (result.final_answer, result.reviewer_error) == (final, None)
+
+
 async def test_a_review_without_form_is_the_answer_and_the_comment_says_so() -> None:
     async with asking(Play(PERU), reviewer=Play("Lima, of course.")) as asked:
         result = await asked.result()
