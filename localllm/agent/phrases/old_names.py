@@ -132,15 +132,16 @@ def renamings_made(request: str, diffs: Iterable[tuple[str, str]]) -> list[Renam
     for path, diff in diffs:
         for match in _DEFINED.finditer(diff):
             name = next(filter(None, match.groups()[1:]))
-            if name in words and match["sign"] == "-":
+            is_named = name in words or (not name.isascii() and name in text)
+            if is_named and match["sign"] == "-":
                 gone.setdefault(name, path)
-            elif name in words:
+            elif is_named:
                 added[name] = None
         owners += _OWNER.findall(diff)
     old, new = [one for one in gone if one not in added], [one for one in added if one not in gone]
     if len(old) != 1 or len(new) != 1 or old[0] in _SHARED:
         return []
-    rest = re.sub(rf"(?<!\w)(?:{re.escape(old[0])}|{re.escape(new[0])})(?!\w)", "", text)
+    rest = re.sub("|".join(_whole(one) if one.isascii() else re.escape(one) for one in (old[0], new[0])), "", text)
     if _LIMITED.search(rest) and not is_everywhere:
         return []
     if distinct := _DISTINCT.search(old[0]) and _uses(old[0], is_everywhere=False):
@@ -326,6 +327,6 @@ def says_why(answer: str, old: str, places: list[str]) -> bool:
     """Return whether an answer says that the old name stays somewhere."""
     names = {old, *(place.rpartition(":")[0].rpartition("/")[2] for place in places)}
     return any(
-        _STAYS.search(said) and not _GONE.search(said) and any(name in said for name in names)
+        _STAYS.search(said.replace(old, "")) and not _GONE.search(said) and any(name in said for name in names)
         for said in sentences_in(answer)
     )

@@ -145,6 +145,22 @@ async def test_what_was_renamed_is_not_told(tmp_path: Path) -> None:
     assert (result.answer, told) == (DONE, [])
 
 
+async def test_a_name_in_japanese_letters_that_is_still_used_is_told(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/在庫.py").write_text("def 残り(個数, 出庫):\n    return 個数 - 出庫\n")
+    (tmp_path / "src/test_在庫.py").write_text(
+        "from 在庫 import 残り\n\n\ndef test_残り():\n    assert 残り(10, 4) == 6\n"
+    )
+    edit = call("edit_file", file_path="src/在庫.py", old_string="def 残り(", new_string="def 残数(")
+    tools = make_tools(tmp_path, confirmer=HeadlessConfirmer(approve_all=True))
+    agent = make_agent(scripted(edit, *["残り を 残数 に変更しました。未検証です。"] * 3), tmp_path, tools=tools)
+    await agent.execute_query("残り関数の名前を 残数 に変えて")
+    told = [said.text for said in agent.history.messages if "still stands" in said.text]
+    assert told == [
+        "[残り still stands in src/test_在庫.py:1, src/test_在庫.py:5. Change these, or say why they stay.]"
+    ]
+
+
 def test_a_file_that_cannot_be_read_hides_no_old_name(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / f"{name}.py").write_text("calc_price()\n")
