@@ -332,10 +332,11 @@ class WorkChecks:
 
     def _of_deeds(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield what the answer says was deleted, or done with git, and was not."""
-        if self._facts.has_changed or self._facts.failed_git:
+        if self._facts.calls:
             from localllm.agent.checks import claimed_deeds  # not needed at the start
 
-            yield from claimed_deeds.findings(self._facts, self._tools.root, state.goal, text, self._is_older)
+            commands = claimed_deeds.commands_in(state.history)
+            yield from claimed_deeds.findings(self._facts, self._tools.root, state.goal, text, self._is_older, commands)
 
     def _of_shown(self, state: RunState, text: str) -> Iterator[Finding]:
         """Yield that a change of the project's code is only shown, where the request may have been for it."""
