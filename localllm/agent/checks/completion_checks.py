@@ -24,7 +24,7 @@ from localllm.agent.middleware import Decision, Inject, Middleware, RunState
 from localllm.agent.phrases import answer_phrases as phrases
 from localllm.agent.phrases import request_phrases, requested_checks
 from localllm.agent.phrases.announcements import announces, is_only_call, last_command
-from localllm.agent.phrases.answer_language import unwanted_language
+from localllm.agent.phrases.answer_language import language_notice, unwanted_language
 from localllm.agent.phrases.open_requests import may_need_nothing
 from localllm.agent.plan_mode import is_told_to_plan
 from localllm.agent.system_prompt import remark
@@ -60,16 +60,6 @@ def has_announced(state: RunState, answer: Completion, *, is_asked: bool = False
     is_plan = len(text) > _LONGEST_BEFORE_PLAN and is_told_to_plan(state.history)
     may_be = bool(state.tools) and answer.finish_reason not in _BROKEN_OFF and not is_plan
     return may_be and announces(text, is_asked=is_asked)
-
-
-def _wrong_language(name: str) -> str:
-    match name:
-        case "language":
-            return _("The model answered in Chinese and was asked to answer in Japanese.")
-        case "in_english":
-            return _("The model answered in English and was asked to answer in Japanese.")
-        case _:
-            return _("The model answered in Chinese and was asked for your language.")
 
 
 def mismatch(reason: Phrase) -> Notice:
@@ -222,7 +212,7 @@ class Finishing(Middleware):
             given = (one.text for one in state.history.messages if not isinstance(one, AssistantMessage | ToolMessage))
             if name := unwanted_language(text, state.goal, given):
                 self._told.add("language")
-                state.emit(Notice(text=_wrong_language(name)))
+                state.emit(Notice(text=language_notice(name)))
                 return Inject(remark(name))
         self._listing.forget()
         findings = [] if answer.finish_reason in _BROKEN_OFF else await unless_unreadable(self._findings(state, text))

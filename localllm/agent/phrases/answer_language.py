@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from localllm.agent.phrases.phrase_search import sentences_in
+from localllm.base.i18n import _
 from localllm.text.scripts import is_chinese, is_english, is_in_language
 
 _LEAST_REQUEST = 20
@@ -33,6 +34,17 @@ def unwanted_language(answer: str, request: str, given: Iterable[str]) -> Remark
         return ""
     is_wanted = re.search(_WANTS_TEXT, request) or any(re.search(_OF_ENGLISH, one) for one in (request, *given))
     return "" if is_wanted else "in_english"
+
+
+def language_notice(name: Remark) -> str:
+    """Return the line for the user about an answer on which this remark was made."""
+    match name:
+        case "language":
+            return _("The model answered in Chinese and was asked to answer in Japanese.")
+        case "in_english":
+            return _("The model answered in English and was asked to answer in Japanese.")
+        case _:
+            return _("The model answered in Chinese and was asked for your language.")
 
 
 def is_chinese_unwanted(request: str, given: Iterable[str]) -> bool:
